@@ -1,0 +1,46 @@
+import type { Problem } from './plan/parse-plan.js';
+
+/**
+ * What can go wrong for a person, each with a stable code. The CLI maps codes to exit codes
+ * (report/exit-code.ts), REST maps them to statuses.
+ */
+export const ERROR_STATUS = {
+  /** The plan, a flag or a body is not valid; `problems` lists everything. */
+  invalid: 400,
+  /** No token, or a wrong one. */
+  unauthorized: 401,
+  /** No such run or route. */
+  notFound: 404,
+  /** The run cannot do that in its state. */
+  conflict: 409,
+  tooLarge: 413,
+  /** The plan asks for more slots than the cluster has. */
+  notEnoughSlots: 422,
+  /** Too many runs wait already. */
+  busy: 429,
+  /** A defect of ours. */
+  internal: 500,
+  /** The coordinator is starting or stopping. */
+  unavailable: 503,
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_STATUS;
+
+/** An expected failure with a code, one clear sentence and, where a person can act, a hint. */
+export class BroadsideError extends Error {
+  override readonly name = 'BroadsideError';
+  readonly code: ErrorCode;
+  readonly hint: string | undefined;
+  readonly problems: readonly Problem[];
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    details: { hint?: string; problems?: readonly Problem[]; cause?: unknown } = {},
+  ) {
+    super(message, { cause: details.cause });
+    this.code = code;
+    this.hint = details.hint;
+    this.problems = details.problems ?? [];
+  }
+}

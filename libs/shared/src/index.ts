@@ -1,0 +1,27 @@
+/** The public door of libs/shared: contracts, and pure arithmetic that several processes must agree on. */
+export { BroadsideError, ERROR_STATUS, type ErrorCode } from './errors.js';
+export { LIMITS } from './limits.js';
+export * from './metrics/counters.js';
+export * from './metrics/failure-class.js';
+export * from './metrics/fatal.js';
+export * from './metrics/histogram.js';
+export * from './metrics/interval.js';
+export * from './metrics/ledger.js';
+export * from './plan/parse-plan.js';
+export * from './plan/plan.schema.js';
+export * from './plan/request-lines.js';
+export * from './plan/shard.schema.js';
+export * from './plan/split-plan.js';
+export * from './plan/target.js';
+export * from './report/exit-code.js';
+export * from './report/report.schema.js';
+export * from './units.js';
+export { BROADSIDE_VERSION } from './version.js';
+export * from './wire/agent-message.js';
+export { FrameError } from './wire/byte-reader.js';
+export * from './wire/coordinator-message.js';
+export * from './wire/frame.js';
+export * from './wire/live-message.js';
+export * from './wire/protocol-version.js';
+export * from './wire/rest.js';
+export * from './wire/shard-job.js';

@@ -1,0 +1,58 @@
+/**
+ * Every cap of the system in one place, each with its reason. What a stranger can make grow (a plan, a frame,
+ * a reply of the target, a queue of watchers) is bounded by a number of this file.
+ */
+export const LIMITS = {
+  /** Most requests of one plan: counters stay exact integers in a double (2^53) with room for every sum. */
+  maxRequests: 1_000_000_000_000,
+  /** Most connections of one plan, over all agents. */
+  maxConnections: 1_000_000,
+  /** Longest run: one week. Longer means that somebody forgot it. */
+  maxDurationMs: 7 * 24 * 3_600_000,
+  /** Longest wait for one reply; the histogram's range is one hour too. */
+  maxTimeoutMs: 3_600_000,
+  /** Most shards of one run: one per slot, and no cluster of ours has more slots. */
+  maxShards: 10_000,
+  /** Largest request body: it travels inside every shard job. */
+  maxRequestBodyBytes: 1_048_576,
+  /** Most header lines of a request, and the longest of them. */
+  maxRequestHeaders: 100,
+  maxRequestHeaderBytes: 8_192,
+  /** Longest target address. */
+  maxTargetLength: 8_192,
+  /** Largest accepted header block of a reply unless the plan says otherwise. */
+  defaultReplyHeaderBytes: 65_536,
+  maxReplyHeaderBytes: 16_777_216,
+  /** Largest accepted body of a reply unless the plan says otherwise. */
+  defaultReplyBodyBytes: 1_073_741_824,
+  maxReplyBodyBytes: 1_099_511_627_776,
+  /** Length of one interval. */
+  intervalMs: 1_000,
+  /** Largest interval frame: five full histograms of 23 552 buckets at 6 bytes each, and the counters. */
+  maxFrameBytes: 1_048_576,
+  /** Most distinct status codes counted apart in one interval: 100 to 599. */
+  maxStatusCodes: 500,
+  /** Most intervals an agent keeps for one shard until they are acknowledged; then neighbours are merged. */
+  maxOutboxIntervals: 600,
+  /** Largest JSON message on the agent socket, and largest body of a REST request. */
+  maxMessageBytes: 262_144,
+  maxRestBodyBytes: 4_194_304,
+  /** Connect failures in a row, with no success ever, after which a shard gives up (as `ab` does after 10). */
+  maxInitialConnectFailures: 10,
+  /** Silence after which an agent counts as lost (design section 6). */
+  agentSilenceMs: 3_000,
+  heartbeatMs: 1_000,
+  /** Longest time from the first claimed shard to the last one ready. */
+  readyTimeoutMs: 30_000,
+  /** Time between the order to start and the start: must cover the slowest way from coordinator to agent. */
+  startDelayMs: 100,
+  /** Longest time that all last intervals and results may take after the load has ended. */
+  closeTimeoutMs: 30_000,
+  /** Seconds of a run that the report and the watchers see one by one; a longer run is folded. */
+  maxReportSeconds: 3_600,
+  /** Runs that wait for slots. */
+  maxQueuedRuns: 100,
+  /** Watchers of the live stream, and how much one slow watcher may hold back. */
+  maxWatchers: 1_000,
+  maxWatcherBufferBytes: 1_048_576,
+} as const;

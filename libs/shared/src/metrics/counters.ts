@@ -1,0 +1,91 @@
+import { FAILURE_CLASSES, type FailureClass } from './failure-class.js';
+
+/** Counters that are not failure classes. All are non-negative integers; merging is addition. */
+const PLAIN_COUNTERS = [
+  /** Requests the plan wanted in this interval: `sent` plus every kind of `notSent`. */
+  'planned',
+  /** Not sent because the duration was over. */
+  'notSentTimeOver',
+  /** Not sent because somebody stopped the run. */
+  'notSentStopped',
+  /** Not sent because a fatal error ended the shard. */
+  'notSentFatal',
+  /** Taken up: handed to a connection, or to an attempt to open one. */
+  'sent',
+  /** Complete replies that count as success. */
+  'completed',
+  /** Taken up and without outcome when the load ended. */
+  'inFlightAtEnd',
+  /** Complete replies, whether success or failure, whose status is not 2xx. */
+  'non2xx',
+  /** Complete replies after which the connection was kept. */
+  'keepAliveReplies',
+  'connectionsAsked',
+  'connectionsOpened',
+  'connectionsFailed',
+  'connectionsClosedByUs',
+  /** Closed by the target: said so in the last reply / in mid-request without a word / while idle. */
+  'connectionsClosedAnnounced',
+  'connectionsClosedUnannounced',
+  'connectionsClosedIdle',
+  /** Bytes received on the wire, and the part of them that was body (chunked framing removed). */
+  'bytesReceived',
+  'bodyBytesReceived',
+  'bytesSent',
+] as const;
+
+export type PlainCounter = (typeof PLAIN_COUNTERS)[number];
+export type CounterName = PlainCounter | FailureClass;
+
+/** Names of all counters, in the order of the array and of the wire. The failure classes come last. */
+export const COUNTER_NAMES: readonly CounterName[] = [...PLAIN_COUNTERS, ...FAILURE_CLASSES];
+
+/** Position of the first failure class: `FIRST_FAILURE + FAILURE.timeout` is the counter of timeouts. */
+export const FIRST_FAILURE: number = PLAIN_COUNTERS.length;
+
+/** Position of each counter in a `Counters` array. */
+export const COUNTER: Readonly<Record<CounterName, number>> = Object.freeze(
+  Object.fromEntries(COUNTER_NAMES.map((name, index) => [name, index])) as Record<CounterName, number>,
+);
+
+/** One number for each of `COUNTER_NAMES`: doubles, exact up to 2^53. */
+export type Counters = Float64Array;
+
+export function newCounters(): Counters {
+  return new Float64Array(COUNTER_NAMES.length);
+}
+
+export function addCounters(into: Counters, more: Counters): void {
+  for (let i = 0; i < into.length; i++) into[i] = (into[i] ?? 0) + (more[i] ?? 0);
+}
+
+/** Value of one counter by name. */
+export function counterOf(counters: Counters, name: CounterName): number {
+  return counters[COUNTER[name]] ?? 0;
+}
+
+/** Sum of all failure classes. */
+export function failedOf(counters: Counters): number {
+  let sum = 0;
+  for (let i = FIRST_FAILURE; i < counters.length; i++) sum += counters[i] ?? 0;
+  return sum;
+}
+
+/** Requests that were planned and not sent, for whatever reason. */
+export function notSentOf(counters: Counters): number {
+  return (
+    counterOf(counters, 'notSentTimeOver') +
+    counterOf(counters, 'notSentStopped') +
+    counterOf(counters, 'notSentFatal')
+  );
+}
+
+export type CounterRecord = Record<CounterName, number>;
+
+export function countersToRecord(counters: Counters): CounterRecord {
+  return Object.fromEntries(COUNTER_NAMES.map((name) => [name, counterOf(counters, name)])) as CounterRecord;
+}
+
+export function countersFromRecord(record: CounterRecord): Counters {
+  return Float64Array.from(COUNTER_NAMES, (name) => record[name]);
+}

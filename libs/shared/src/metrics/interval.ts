@@ -1,0 +1,161 @@
+import { addCounters, type Counters, newCounters } from './counters.js';
+import { Histogram, type SparseHistogram } from './histogram.js';
+
+/**
+ * The latencies that are recorded, each in its own histogram, in µs.
+ * A request's time starts before `connect()` on a new connection, and when it is handed to the socket on a
+ * reused one. First requests on a connection are kept apart from reused ones, so that `total` is
+ * `fresh` + `reused` and processing (total minus connect) is `freshProcessing` + `reused`.
+ */
+export const HISTOGRAM_NAMES = [
+  /** Start until the request is about to be written; new connections only. */
+  'connect',
+  /** Request written until the first byte of the reply. */
+  'wait',
+  /** Start until the reply is complete, on a reused connection. */
+  'reused',
+  /** The same for the first request of a connection, connecting included. */
+  'fresh',
+  /** The same without connecting. */
+  'freshProcessing',
+] as const;
+export type HistogramName = (typeof HISTOGRAM_NAMES)[number];
+export const HISTOGRAM: Readonly<Record<HistogramName, number>> = Object.freeze(
+  Object.fromEntries(HISTOGRAM_NAMES.map((name, index) => [name, index])) as Record<HistogramName, number>,
+);
+
+/** Readings at the end of the interval, or over it. Not additive: each has its rule in `GAUGE_MERGE`. */
+export const GAUGE_NAMES = [
+  /** Requests in flight at the end of the interval. */
+  'inFlight',
+  /** Connections open at the end of the interval. */
+  'openConnections',
+  /** Share of the interval that the engine thread was busy: 0 … 1. */
+  'busyShare',
+  /** CPU time of the engine thread in the interval, in µs. */
+  'cpuUs',
+  /** Largest delay between planned and real send, in µs. */
+  'sendLagMaxUs',
+  /** Time of the first send and of the last event, in µs after the start instant; −1 when there was none. */
+  'firstSendUs',
+  'lastEventUs',
+] as const;
+export type GaugeName = (typeof GAUGE_NAMES)[number];
+export const GAUGE: Readonly<Record<GaugeName, number>> = Object.freeze(
+  Object.fromEntries(GAUGE_NAMES.map((name, index) => [name, index])) as Record<GaugeName, number>,
+);
+
+/** What one shard attempt saw, over an interval or in total. */
+export interface Observations {
+  /** In the order of `COUNTER_NAMES`. */
+  readonly counters: Counters;
+  /** How many complete replies had each status code. */
+  readonly statusCounts: ReadonlyMap<number, number>;
+  /** In the order of `HISTOGRAM_NAMES`. */
+  readonly histograms: readonly SparseHistogram[];
+  /** In the order of `GAUGE_NAMES`. */
+  readonly gauges: Float64Array;
+}
+
+/** Names one attempt at one shard of one run. */
+export interface ShardAttempt {
+  readonly runId: string;
+  /** 0-based. */
+  readonly shardIndex: number;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+}
+
+/** A numbered slice of run time: what ended in it. */
+export interface Interval extends ShardAttempt, Observations {
+  /** 0-based number of the first slice covered. */
+  readonly number: number;
+  /** How many slices are merged into this one; 1 unless an outbox ran over. */
+  readonly span: number;
+  /** True for the last interval of the attempt. */
+  readonly isLast: boolean;
+}
+
+/** The shard's own sums, kept apart from its intervals so that the two can be compared. */
+export interface ShardTotals extends ShardAttempt, Observations {
+  /** How many slices the attempt had. */
+  readonly intervals: number;
+}
+
+export function shardAttemptKey(attempt: ShardAttempt): string {
+  return `${attempt.runId}.${attempt.shardIndex}.${attempt.attempt}`;
+}
+
+/**
+ * How a gauge of two neighbouring intervals of one shard becomes one: `last` keeps the later reading,
+ * `sum` adds, `max` and `mean` as they say, `first` keeps the earliest that is not −1.
+ */
+const GAUGE_MERGE: Readonly<Record<GaugeName, 'last' | 'sum' | 'max' | 'mean' | 'first'>> = {
+  inFlight: 'last',
+  openConnections: 'last',
+  busyShare: 'mean',
+  cpuUs: 'sum',
+  sendLagMaxUs: 'max',
+  firstSendUs: 'first',
+  lastEventUs: 'max',
+};
+
+/** Merges an interval with the one that follows it: coarser time, same counts. */
+export function mergeNeighbours(earlier: Interval, later: Interval): Interval {
+  const counters = newCounters();
+  addCounters(counters, earlier.counters);
+  addCounters(counters, later.counters);
+  const statusCounts = new Map(earlier.statusCounts);
+  addStatusCounts(statusCounts, later.statusCounts);
+  const span = later.number + later.span - earlier.number;
+  return {
+    runId: earlier.runId,
+    shardIndex: earlier.shardIndex,
+    attempt: earlier.attempt,
+    number: earlier.number,
+    span,
+    isLast: later.isLast,
+    counters,
+    statusCounts,
+    histograms: HISTOGRAM_NAMES.map((_, i) =>
+      Histogram.from(
+        ...[earlier.histograms[i], later.histograms[i]].filter((h) => h !== undefined),
+      ).toSparse(),
+    ),
+    gauges: Float64Array.from(GAUGE_NAMES, (name, i) =>
+      mergeGauge(
+        name,
+        { value: earlier.gauges[i] ?? 0, span: earlier.span },
+        { value: later.gauges[i] ?? 0, span: later.span },
+      ),
+    ),
+  };
+}
+
+interface SpannedGauge {
+  readonly value: number;
+  readonly span: number;
+}
+
+function mergeGauge(name: GaugeName, earlier: SpannedGauge, later: SpannedGauge): number {
+  switch (GAUGE_MERGE[name]) {
+    case 'last':
+      return later.value;
+    case 'sum':
+      return earlier.value + later.value;
+    case 'max':
+      return Math.max(earlier.value, later.value);
+    case 'first':
+      return earlier.value >= 0 ? earlier.value : later.value;
+    case 'mean':
+      return (earlier.value * earlier.span + later.value * later.span) / (earlier.span + later.span);
+  }
+}
+
+export function addStatusCounts(into: Map<number, number>, more: ReadonlyMap<number, number>): void {
+  for (const [code, count] of more) into.set(code, (into.get(code) ?? 0) + count);
+}
+
+export function gaugeOf(observations: Observations, name: GaugeName): number {
+  return observations.gauges[GAUGE[name]] ?? 0;
+}

@@ -1,0 +1,61 @@
+import { type Counters, counterOf, failedOf, notSentOf } from './counters.js';
+
+/** What the ledger is checked against besides the counters themselves. */
+export interface LedgerContext {
+  /** True when every shard has ended: nothing may be in flight any more except what is declared. */
+  readonly isFinal: boolean;
+  /** The plan's request budget, when the plan has one and the run was not cut short by time. */
+  readonly requests?: number | undefined;
+  /** Requests whose outcome is unknown because their agent was lost. */
+  readonly lostWithAgent?: number | undefined;
+}
+
+/**
+ * The identity that every merged set of counters must satisfy (design section 5):
+ * planned = sent + not sent; sent = completed + failed + in flight at end + lost with an agent.
+ * While a run goes on, requests in flight are the (non-negative) rest of the second line.
+ * @returns one sentence for each line of the identity that does not hold; empty when the books balance.
+ */
+export function ledgerProblems(counters: Counters, context: LedgerContext): string[] {
+  const problems: string[] = [];
+  const planned = counterOf(counters, 'planned');
+  const sent = counterOf(counters, 'sent');
+  const notSent = notSentOf(counters);
+  if (planned !== sent + notSent) {
+    problems.push(`planned ${planned} is not sent ${sent} + not sent ${notSent}`);
+  }
+  const ended = counterOf(counters, 'completed') + failedOf(counters);
+  const inFlight = counterOf(counters, 'inFlightAtEnd');
+  const lost = context.lostWithAgent ?? 0;
+  if (context.isFinal && sent !== ended + inFlight + lost) {
+    problems.push(
+      `sent ${sent} is not completed and failed ${ended} + in flight at end ${inFlight} + lost with agents ${lost}`,
+    );
+  }
+  if (!context.isFinal && sent < ended) {
+    problems.push(`completed and failed ${ended} are more than sent ${sent}`);
+  }
+  if (context.isFinal && context.requests !== undefined && planned !== context.requests) {
+    problems.push(`planned ${planned} is not the ${context.requests} requests of the plan`);
+  }
+  return [...problems, ...connectionProblems(counters, context.isFinal)];
+}
+
+function connectionProblems(counters: Counters, isFinal: boolean): string[] {
+  const asked = counterOf(counters, 'connectionsAsked');
+  const opened = counterOf(counters, 'connectionsOpened');
+  const failed = counterOf(counters, 'connectionsFailed');
+  const closed =
+    counterOf(counters, 'connectionsClosedByUs') +
+    counterOf(counters, 'connectionsClosedAnnounced') +
+    counterOf(counters, 'connectionsClosedUnannounced') +
+    counterOf(counters, 'connectionsClosedIdle');
+  const problems: string[] = [];
+  if (isFinal ? asked !== opened + failed : asked < opened + failed) {
+    problems.push(`connections asked ${asked} are not opened ${opened} + failed ${failed}`);
+  }
+  if (isFinal ? opened !== closed : opened < closed) {
+    problems.push(`connections opened ${opened} are not closed ${closed}`);
+  }
+  return problems;
+}

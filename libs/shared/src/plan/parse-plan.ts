@@ -1,0 +1,38 @@
+import type { z } from 'zod';
+import { type Plan, planSchema } from './plan.schema.js';
+
+/** One thing that is wrong, and where: `connections: must be at least 1`. */
+export interface Problem {
+  /** Dotted path into the value; empty for the value as a whole. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export type ParsedPlan =
+  | { readonly ok: true; readonly plan: Plan }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** Checks a plain value against the plan schema and reports all problems at once. */
+export function parsePlan(value: unknown): ParsedPlan {
+  const result = planSchema.safeParse(value);
+  if (result.success) return { ok: true, plan: Object.freeze(result.data) };
+  return { ok: false, problems: problemsOf(result.error) };
+}
+
+/** The issues of a schema error as problems with dotted paths; unknown keys are named one by one. */
+export function problemsOf(error: z.ZodError): Problem[] {
+  return error.issues.flatMap((issue): Problem[] => {
+    const path = issue.path.map(String).join('.');
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({
+        path: path === '' ? key : `${path}.${key}`,
+        message: 'unknown field',
+      }));
+    }
+    return [{ path, message: issue.message }];
+  });
+}
+
+export function formatProblem(problem: Problem): string {
+  return problem.path === '' ? problem.message : `${problem.path}: ${problem.message}`;
+}

@@ -1,0 +1,87 @@
+import { PROTOCOL_VERSION } from '../wire/protocol-version.js';
+import type { Plan } from './plan.schema.js';
+import { requestHeaderLines } from './request-lines.js';
+import type { Shard } from './shard.schema.js';
+import { parseTarget } from './target.js';
+
+/**
+ * Cuts `total` into one whole share per weight: share k is the difference of two rounded cumulative shares,
+ * so the shares add up to `total` exactly, and none is off by one or more from its fair value.
+ * Integer arithmetic in BigInt, because total × weight passes 2^53.
+ * @param weights non-negative whole numbers, at least one of them positive.
+ */
+export function splitByWeights(total: number, weights: readonly number[]): number[] {
+  const sum = weights.reduce((a, b) => a + BigInt(b), 0n);
+  if (sum <= 0n) throw new RangeError('weights must have a positive sum');
+  let cumulative = 0n;
+  let given = 0;
+  return weights.map((weight) => {
+    cumulative += BigInt(weight);
+    const upTo = Number((BigInt(total) * cumulative) / sum);
+    const share = upTo - given;
+    given = upTo;
+    return share;
+  });
+}
+
+/**
+ * Cuts a plan into n shards whose requests and connections add up to the plan's exactly.
+ * Requests follow connections, so that all shards of one speed end together; every shard has at least one
+ * connection and one request per connection. The first shard sends the probe, if the plan wants one.
+ * @param shardCount 1 … plan.connections
+ */
+export function splitPlan(plan: Plan, runId: string, shardCount: number): Shard[] {
+  if (!Number.isInteger(shardCount) || shardCount < 1 || shardCount > plan.connections) {
+    throw new RangeError(`${plan.connections} connections cannot be cut into ${shardCount} shards`);
+  }
+  const target = parseTarget(plan.target);
+  if (typeof target === 'string') throw new TypeError(`plan with a bad target: ${target}`);
+  const connections = splitByWeights(plan.connections, new Array<number>(shardCount).fill(1));
+  const requests = plan.requests === undefined ? undefined : splitByWeights(plan.requests, connections);
+  const request = {
+    method: plan.method,
+    httpVersion: plan.httpVersion,
+    headerLines: requestHeaderLines(plan, target, bodyBytesOf(plan)),
+    body: plan.body,
+    bodyBase64: plan.bodyBase64,
+  };
+  return connections.map((share, shardIndex) => ({
+    protocol: PROTOCOL_VERSION,
+    runId,
+    shardIndex,
+    attempt: 1,
+    shardCount,
+    target,
+    request,
+    keepAlive: plan.keepAlive,
+    connections: share,
+    requests: requests?.[shardIndex],
+    durationMs: plan.durationMs,
+    timeoutMs: plan.timeoutMs,
+    maxReplyHeaderBytes: plan.maxReplyHeaderBytes,
+    maxReplyBodyBytes: plan.maxReplyBodyBytes,
+    checkLength: plan.checkLength,
+    failOnStatus: plan.failOnStatus,
+    onSocketError: plan.onSocketError,
+    probe: plan.probe && shardIndex === 0,
+  }));
+}
+
+/** Length in bytes of the request body of a plan, as it goes on the wire. */
+function bodyBytesOf(plan: Plan): number {
+  if (plan.bodyBase64 !== undefined) {
+    const padding = plan.bodyBase64.endsWith('==') ? 2 : plan.bodyBase64.endsWith('=') ? 1 : 0;
+    return (plan.bodyBase64.length / 4) * 3 - padding;
+  }
+  return utf8Bytes(plan.body ?? '');
+}
+
+/** UTF-8 length; a lone surrogate becomes the three bytes of U+FFFD, as every encoder does it. */
+function utf8Bytes(text: string): number {
+  let bytes = 0;
+  for (const character of text) {
+    const code = character.codePointAt(0) ?? 0;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x1_0000 ? 3 : 4;
+  }
+  return bytes;
+}

@@ -1,0 +1,49 @@
+/** The parts of a target address. The path keeps the bytes the user typed: a load tester must not rewrite them. */
+export interface Target {
+  readonly scheme: 'http' | 'https';
+  /** Name or address; an IPv6 address without brackets. */
+  readonly host: string;
+  readonly port: number;
+  /** From the first slash on, query included, fragment removed. */
+  readonly path: string;
+}
+
+const ADDRESS = /^(?:(https?):\/\/)?(\[[0-9A-Fa-f:.]+\]|[^/?#:@\[\]\s]+)(?::(\d*))?([/?][^#]*)?(?:#.*)?$/;
+
+/**
+ * Splits `[http[s]://]host[:port][/path]`. User information is refused, because it would end in reports.
+ * @returns the parts, or one sentence that says what is wrong.
+ */
+export function parseTarget(address: string): Target | string {
+  if (/[\u0000-\u0020\u007f]/.test(address)) return 'the address has a blank or a control character';
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address) && !/^https?:\/\//.test(address)) {
+    return 'the address must begin with http:// or https://';
+  }
+  if (/^(?:https?:\/\/)?[^/?#]*@/.test(address)) {
+    return 'the address must not hold a user name or password; use basic authentication instead';
+  }
+  const match = ADDRESS.exec(address);
+  if (match === null) return 'the address is not http://host[:port]/path';
+  const [, schemeText, hostText = '', portText, rest = ''] = match;
+  const scheme = schemeText === 'https' ? 'https' : 'http';
+  const port = portText === undefined || portText === '' ? 0 : Number(portText);
+  if (port > 65_535) return `port ${portText} is larger than 65535`;
+  return {
+    scheme,
+    host: hostText.startsWith('[') ? hostText.slice(1, -1) : hostText,
+    port: port === 0 ? (scheme === 'https' ? 443 : 80) : port,
+    path: rest.startsWith('/') ? rest : `/${rest}`,
+  };
+}
+
+/** `host[:port]` as the Host header wants it: the port only where it is not the scheme's own (RFC 9110 7.2). */
+export function hostHeaderOf(target: Target): string {
+  const host = target.host.includes(':') ? `[${target.host}]` : target.host;
+  const isDefault = target.port === (target.scheme === 'https' ? 443 : 80);
+  return isDefault ? host : `${host}:${target.port}`;
+}
+
+/** The whole address again, for people. */
+export function formatTarget(target: Target): string {
+  return `${target.scheme}://${hostHeaderOf(target)}${target.path}`;
+}

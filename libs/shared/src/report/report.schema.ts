@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { COUNTER_NAMES, type CounterName } from '../metrics/counters.js';
+import { fatalSchema } from '../metrics/fatal.js';
+import { planSchema } from '../plan/plan.schema.js';
+import { agentIdSchema, runIdSchema } from '../plan/shard.schema.js';
+import { machineSchema } from '../wire/agent-message.js';
+import { runStateSchema, secondSchema } from '../wire/live-message.js';
+
+/** Version of the report document. A reader refuses a newer major change by this number. */
+export const REPORT_VERSION = 1;
+
+/** One latency, in µs: exact count, extremes and moments; percentiles and bins of the merged histogram. */
+export const latencySchema = z.object({
+  count: z.number(),
+  minUs: z.number(),
+  meanUs: z.number(),
+  stddevUs: z.number(),
+  maxUs: z.number(),
+  p50Us: z.number(),
+  p66Us: z.number(),
+  p75Us: z.number(),
+  p80Us: z.number(),
+  p90Us: z.number(),
+  p95Us: z.number(),
+  p98Us: z.number(),
+  p99Us: z.number(),
+  p999Us: z.number(),
+  p9999Us: z.number(),
+  /** Non-empty buckets: lowest value of the bucket in µs, and how many. */
+  bins: z.array(z.tuple([z.number(), z.number()])),
+});
+export type Latency = z.infer<typeof latencySchema>;
+
+const countersSchema = z.object(
+  Object.fromEntries(COUNTER_NAMES.map((name) => [name, z.number()])) as Record<CounterName, z.ZodNumber>,
+);
+
+export const shardReportSchema = z.object({
+  shardIndex: z.int(),
+  attempt: z.int(),
+  agentId: agentIdSchema,
+  connections: z.int(),
+  requests: z.number().optional(),
+  /** Absent when the shard's agent was lost before it could say. */
+  counters: countersSchema.optional(),
+  startSkewUs: z.number().optional(),
+  busyShareMax: z.number().optional(),
+  transport: z.string().optional(),
+  fatal: fatalSchema.optional(),
+});
+
+export const agentReportSchema = z.object({
+  agentId: agentIdSchema,
+  name: z.string(),
+  version: z.string(),
+  slots: z.int(),
+  machine: machineSchema,
+  clockOffsetUs: z.number(),
+  clockUncertaintyUs: z.number(),
+  lost: z.boolean(),
+  /** Sums over its shards. */
+  shards: z.int(),
+  connections: z.int(),
+  completed: z.number(),
+  failed: z.number(),
+});
+
+export const verdictSchema = z.object({
+  /** inconclusive: the books do not balance, or something is missing. */
+  outcome: z.enum(['pass', 'fail', 'aborted', 'inconclusive']),
+  /** Which side was the limit, from evidence only. */
+  limit: z.enum(['target', 'generator', 'network', 'plan', 'undecided']),
+  /** One sentence for each reason, with its numbers. */
+  reasons: z.array(z.string()),
+  /** What to do about it. */
+  advice: z.array(z.string()),
+});
+export type Verdict = z.infer<typeof verdictSchema>;
+
+export const reportSchema = z.object({
+  format: z.literal('broadside-report'),
+  reportVersion: z.literal(REPORT_VERSION),
+  broadsideVersion: z.string(),
+  run: z.object({
+    id: runIdSchema,
+    state: runStateSchema,
+    /** Why it ended early. */
+    reason: z.string().optional(),
+    createdAt: z.string(),
+    startedAt: z.string().optional(),
+    endedAt: z.string(),
+  }),
+  plan: planSchema,
+  /** First address of the target that was used, and the `Server` header of its first reply. */
+  target: z.object({ addresses: z.array(z.string()), server: z.string().optional() }),
+  /** From the first send, or the start instant, to the last event, in µs: what `ab` calls time taken. */
+  timeTakenUs: z.number(),
+  counters: countersSchema,
+  /** Complete replies by status code. */
+  statusCounts: z.record(z.string(), z.number()),
+  /** Requests whose outcome is unknown because their agent was lost. */
+  lostWithAgent: z.number(),
+  /** Bytes of one request on the wire, of which body. */
+  requestBytes: z.number(),
+  requestBodyBytes: z.number(),
+  /** Body length of the reference reply (the probe's, else absent). */
+  referenceBytes: z.number().optional(),
+  latency: z.object({
+    total: latencySchema,
+    processing: latencySchema,
+    connect: latencySchema,
+    wait: latencySchema,
+    fresh: latencySchema,
+    reused: latencySchema,
+  }),
+  seconds: z.array(secondSchema),
+  agents: z.array(agentReportSchema),
+  shards: z.array(shardReportSchema),
+  /** The first fatal error of a shard, where one ended early. */
+  fatal: fatalSchema.optional(),
+  ledger: z.object({ balanced: z.boolean(), problems: z.array(z.string()) }),
+  verdict: verdictSchema,
+});
+export type Report = z.infer<typeof reportSchema>;

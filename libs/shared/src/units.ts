@@ -1,0 +1,50 @@
+/** Parsing and printing of quantities as people write them. Inside, time is ms or µs and sizes are bytes. */
+const DURATION_UNITS_MS: Readonly<Record<string, number>> = {
+  us: 0.001,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  min: 60_000,
+  h: 3_600_000,
+};
+
+/** `30s`, `1m30s`, `500ms`, `2h`, or a bare number of seconds, to ms. Undefined when it is none of these. */
+export function parseDurationMs(text: string): number | undefined {
+  const trimmed = text.trim();
+  if (/^\d+(\.\d+)?$/.test(trimmed)) return Math.round(Number(trimmed) * 1_000);
+  if (!/^(\d+(\.\d+)?(us|ms|s|min|m|h))+$/.test(trimmed)) return undefined;
+  let sumMs = 0;
+  for (const [, amount, , unit] of trimmed.matchAll(/(\d+(\.\d+)?)(us|ms|s|min|m|h)/g)) {
+    sumMs += Number(amount) * (DURATION_UNITS_MS[unit ?? ''] ?? 0);
+  }
+  return Math.round(sumMs);
+}
+
+/** `1m 30s`, `12.3s`, `850ms`: short, for people. */
+export function formatDurationMs(durationMs: number): string {
+  if (durationMs < 1_000) return `${Math.round(durationMs)}ms`;
+  if (durationMs < 60_000) return `${(durationMs / 1_000).toFixed(durationMs < 10_000 ? 2 : 1)}s`;
+  const seconds = Math.round(durationMs / 1_000);
+  const hours = Math.floor(seconds / 3_600);
+  const minutes = Math.floor((seconds % 3_600) / 60);
+  return hours > 0 ? `${hours}h ${minutes}m` : `${minutes}m ${seconds % 60}s`;
+}
+
+/** `12µs`, `1.23ms`, `4.56s`: three digits, for people. */
+export function formatLatencyUs(latencyUs: number): string {
+  if (latencyUs < 1_000) return `${Math.round(latencyUs)}µs`;
+  if (latencyUs < 1_000_000) return `${(latencyUs / 1_000).toPrecision(3)}ms`;
+  return `${(latencyUs / 1_000_000).toPrecision(3)}s`;
+}
+
+/** `999B`, `12.3KiB`, `4.56MiB`, with 1024 as the step. */
+export function formatBytes(sizeBytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let size = sizeBytes;
+  let unit = 0;
+  while (size >= 1_024 && unit < units.length - 1) {
+    size /= 1_024;
+    unit++;
+  }
+  return unit === 0 ? `${size}B` : `${size.toPrecision(4)}${units[unit] ?? ''}`;
+}

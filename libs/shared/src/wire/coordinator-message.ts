@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { shardAttemptSchema } from '../plan/shard.schema.js';
+
+/** Where an agent finds its shards. */
+export const queueAddressSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('redis'), url: z.string().max(2_000), prefix: z.string().max(100) }),
+  /** The queue lives inside the coordinator's process: only an agent in the same process can use it. */
+  z.object({ kind: z.literal('embedded') }),
+]);
+export type QueueAddress = z.infer<typeof queueAddressSchema>;
+
+/** Coordinator to agent, as JSON text. */
+export const coordinatorMessageSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('welcome'),
+    protocol: z.int(),
+    version: z.string().max(32),
+    queue: queueAddressSchema,
+    heartbeatMs: z.int().min(1),
+  }),
+  /** The greeting was not accepted; the agent ends with this sentence. */
+  z.object({ kind: z.literal('rejected'), reason: z.string().max(1_000) }),
+  z.object({ kind: z.literal('clock-reply'), sentUs: z.number(), coordinatorUs: z.number() }),
+  /** Send the probe now. */
+  z.object({ kind: z.literal('probe'), shard: shardAttemptSchema }),
+  /** Start at this instant of the coordinator's clock (µs since the epoch). */
+  z.object({
+    kind: z.literal('start'),
+    shard: shardAttemptSchema,
+    startAtUs: z.number(),
+    /** Body length of the reference reply, where the plan compares lengths. */
+    referenceBytes: z.number().int().min(0).optional(),
+  }),
+  /** End the load now and report what was done. */
+  z.object({ kind: z.literal('stop'), shard: shardAttemptSchema, reason: z.string().max(200) }),
+  /** Intervals of this attempt with numbers up to and including `number` are stored. */
+  z.object({ kind: z.literal('ack'), shard: shardAttemptSchema, number: z.int().min(0) }),
+  /** The attempt is fenced: stop its load at once and forget its frames. */
+  z.object({ kind: z.literal('fenced'), shard: shardAttemptSchema }),
+]);
+export type CoordinatorMessage = z.infer<typeof coordinatorMessageSchema>;

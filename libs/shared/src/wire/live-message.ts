@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { runIdSchema } from '../plan/shard.schema.js';
+
+/** States of a run, in their usual order; the last three are final. */
+export const RUN_STATES = [
+  'queued',
+  'preparing',
+  'running',
+  'closing',
+  'finished',
+  'aborted',
+  'failed',
+] as const;
+export const runStateSchema = z.enum(RUN_STATES);
+export type RunState = z.infer<typeof runStateSchema>;
+
+export function isFinalState(state: RunState): boolean {
+  return state === 'finished' || state === 'aborted' || state === 'failed';
+}
+
+/** One second of a run, merged over all shards. Latencies in µs; NaN does not travel, absent is absent. */
+export const secondSchema = z.object({
+  /** 0-based second after the start instant. */
+  second: z.int().min(0),
+  planned: z.number(),
+  sent: z.number(),
+  completed: z.number(),
+  failed: z.number(),
+  inFlight: z.number(),
+  openConnections: z.number(),
+  bytesReceived: z.number(),
+  /** Of the complete replies that ended in this second. */
+  p50Us: z.number().optional(),
+  p99Us: z.number().optional(),
+  maxUs: z.number().optional(),
+  /** Largest busy share of one engine thread, 0 … 1. */
+  busyShareMax: z.number(),
+});
+export type Second = z.infer<typeof secondSchema>;
+
+/** Coordinator to watchers of one run, as JSON text. */
+export const liveMessageSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('state'),
+    runId: runIdSchema,
+    state: runStateSchema,
+    /** Why a queued run waits, or why a run ended early. */
+    reason: z.string().max(1_000).optional(),
+    /** Known from `preparing` on. */
+    shards: z.int().min(0).optional(),
+    agents: z.int().min(0).optional(),
+    /** Start instant in µs since the epoch of the coordinator's clock; from `running` on. */
+    startAtUs: z.number().optional(),
+  }),
+  z.object({
+    kind: z.literal('second'),
+    runId: runIdSchema,
+    second: secondSchema,
+    /** Cumulative, this second included. */
+    total: z.object({ planned: z.number(), completed: z.number(), failed: z.number() }),
+  }),
+]);
+export type LiveMessage = z.infer<typeof liveMessageSchema>;

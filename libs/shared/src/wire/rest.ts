@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { planSchema } from '../plan/plan.schema.js';
+import { agentIdSchema, runIdSchema } from '../plan/shard.schema.js';
+import { reportSchema } from '../report/report.schema.js';
+import { machineSchema } from './agent-message.js';
+import { runStateSchema } from './live-message.js';
+
+/** Paths of the coordinator's HTTP interface. */
+export const ROUTES = {
+  runs: '/api/runs',
+  agents: '/api/agents',
+  /** WebSocket, `?run=<id>`: live messages of one run. */
+  live: '/api/live',
+  /** WebSocket of the agents. */
+  agentSocket: '/agent',
+  healthz: '/healthz',
+  readyz: '/readyz',
+  openApi: '/api/docs',
+} as const;
+
+export const createRunSchema = planSchema;
+
+export const runSummarySchema = z.object({
+  id: runIdSchema,
+  state: runStateSchema,
+  reason: z.string().optional(),
+  target: z.string(),
+  name: z.string().optional(),
+  createdAt: z.string(),
+  startedAt: z.string().optional(),
+  endedAt: z.string().optional(),
+});
+export type RunSummary = z.infer<typeof runSummarySchema>;
+
+export const runDetailSchema = runSummarySchema.extend({
+  plan: planSchema,
+  /** Present in a final state. */
+  report: reportSchema.optional(),
+});
+export type RunDetail = z.infer<typeof runDetailSchema>;
+
+export const agentSummarySchema = z.object({
+  id: agentIdSchema,
+  name: z.string(),
+  version: z.string(),
+  slots: z.int(),
+  freeSlots: z.int(),
+  machine: machineSchema,
+  clockOffsetUs: z.number(),
+  clockUncertaintyUs: z.number(),
+  connectedAt: z.string(),
+});
+export type AgentSummary = z.infer<typeof agentSummarySchema>;
+
+/** Body of every refusal. */
+export const errorBodySchema = z.object({
+  error: z.object({
+    code: z.string(),
+    message: z.string(),
+    hint: z.string().optional(),
+    problems: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  }),
+});
+export type ErrorBody = z.infer<typeof errorBodySchema>;
