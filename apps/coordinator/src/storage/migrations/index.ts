@@ -1,0 +1,16 @@
+import type { Migration } from 'kysely';
+import { runsMigration } from './0001-runs.js';
+
+/** All migrations by name, in the order of their names. Never change one that was released: add another. */
+export const migrations: Readonly<Record<string, Migration>> = {
+  '0001-runs': runsMigration,
+};
+
+/** The name of the newest migration: the version of the schema that this code works with. */
+export const SCHEMA_VERSION = newestOf(Object.keys(migrations));
+
+function newestOf(names: readonly string[]): string {
+  const newest = names.toSorted().at(-1);
+  if (newest === undefined) throw new Error('there are no migrations');
+  return newest;
+}

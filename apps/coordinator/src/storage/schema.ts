@@ -1,0 +1,56 @@
+import type { ColumnType, Selectable } from 'kysely';
+
+/**
+ * JSON documents are read as unknown, because what is in a store is input like any other and is checked
+ * against its schema by whoever reads it; they are written as text (`JSON.stringify`).
+ */
+type JsonColumn = ColumnType<unknown, string, string>;
+type NullableJsonColumn = ColumnType<unknown, string | null | undefined, string | null>;
+type NullableTime = ColumnType<Date | null, Date | null | undefined, Date | null>;
+type Fixed<T> = ColumnType<T, T, never>;
+
+/** One row per run. */
+export interface RunsTable {
+  id: Fixed<string>;
+  state: string;
+  plan: ColumnType<unknown, string, never>;
+  created_at: Fixed<Date>;
+  started_at: NullableTime;
+  ended_at: NullableTime;
+  reason: ColumnType<string | null, string | null | undefined, string | null>;
+  report: NullableJsonColumn;
+}
+
+/** One row per attempt at a shard. */
+export interface ShardsTable {
+  run_id: Fixed<string>;
+  shard_index: Fixed<number>;
+  attempt: Fixed<number>;
+  agent_id: string;
+  agent_name: string;
+  state: string;
+  shard: JsonColumn;
+  /** The totals frame of a finished shard, in the binary form of libs/shared. */
+  totals: ColumnType<Buffer | null, Uint8Array | null | undefined, Uint8Array | null>;
+  fatal: NullableJsonColumn;
+}
+
+/** One row per stored interval frame; the primary key is what makes a second delivery a duplicate. */
+export interface IntervalsTable {
+  run_id: Fixed<string>;
+  shard_index: Fixed<number>;
+  attempt: Fixed<number>;
+  number: Fixed<number>;
+  /** The frame exactly as the agent sent it. */
+  frame: ColumnType<Buffer, Uint8Array, never>;
+}
+
+export interface StoreSchema {
+  runs: RunsTable;
+  shards: ShardsTable;
+  intervals: IntervalsTable;
+}
+
+export type RunRow = Selectable<RunsTable>;
+export type ShardRow = Selectable<ShardsTable>;
+export type IntervalRow = Selectable<IntervalsTable>;
