@@ -1,0 +1,101 @@
+import {
+  addCounters,
+  addStatusCounts,
+  type Counters,
+  FIRST_FAILURE,
+  GAUGE,
+  GAUGE_NAMES,
+  HISTOGRAM_NAMES,
+  Histogram,
+  newCounters,
+  type Observations,
+} from '@broadside/shared';
+import { LiveHistogram } from './live-histogram.js';
+
+/** Status codes are 100 … 599; the parser lets no others through. */
+const STATUS_CODES = 600;
+
+/**
+ * Collects what happens in the current interval. `take` copies the non-empty parts out and clears them, so
+ * that memory is bounded by one interval whatever the run's length. The running totals are added up here, on
+ * this side of every queue and socket: what is lost or doubled on the way shows when they are compared.
+ */
+export class Recorder {
+  readonly connect = new LiveHistogram();
+  readonly wait = new LiveHistogram();
+  readonly reused = new LiveHistogram();
+  readonly fresh = new LiveHistogram();
+  readonly freshProcessing = new LiveHistogram();
+
+  readonly #counters: Counters = newCounters();
+  readonly #statusCounts = new Uint32Array(STATUS_CODES);
+  readonly #totalCounters: Counters = newCounters();
+  readonly #totalStatusCounts = new Map<number, number>();
+  readonly #totalHistograms = HISTOGRAM_NAMES.map(() => new Histogram());
+  readonly #totalGauges = new Float64Array(GAUGE_NAMES.length);
+  #takes = 0;
+
+  constructor() {
+    this.#totalGauges[GAUGE.firstSendUs] = -1;
+    this.#totalGauges[GAUGE.lastEventUs] = -1;
+  }
+
+  /** @param counter position in `COUNTER_NAMES`. */
+  count(counter: number, amount: number): void {
+    this.#counters[counter] = (this.#counters[counter] ?? 0) + amount;
+  }
+
+  /** @param failure position in `FAILURE_CLASSES`. */
+  countFailure(failure: number): void {
+    this.count(FIRST_FAILURE + failure, 1);
+  }
+
+  countStatus(status: number): void {
+    this.#statusCounts[status] = (this.#statusCounts[status] ?? 0) + 1;
+  }
+
+  /** Ends the interval. @param gauges readings in the order of `GAUGE_NAMES`; kept, so give a fresh array. */
+  take(gauges: Float64Array): Observations {
+    const counters = this.#counters.slice();
+    this.#counters.fill(0);
+    const live = [this.connect, this.wait, this.reused, this.fresh, this.freshProcessing];
+    const histograms = live.map((histogram) => histogram.take());
+    const statusCounts = new Map<number, number>();
+    for (let status = 0; status < STATUS_CODES; status++) {
+      const count = this.#statusCounts[status] ?? 0;
+      if (count > 0) statusCounts.set(status, count);
+    }
+    this.#statusCounts.fill(0);
+    const taken = { counters, statusCounts, histograms, gauges };
+    this.#addToTotals(taken);
+    return taken;
+  }
+
+  /** Sums of everything taken so far; gauges are merged over the intervals as each one's meaning asks. */
+  totals(): Observations {
+    return {
+      counters: this.#totalCounters.slice(),
+      statusCounts: new Map(this.#totalStatusCounts),
+      histograms: this.#totalHistograms.map((histogram) => histogram.toSparse()),
+      gauges: this.#totalGauges.slice(),
+    };
+  }
+
+  #addToTotals(taken: Observations): void {
+    addCounters(this.#totalCounters, taken.counters);
+    addStatusCounts(this.#totalStatusCounts, taken.statusCounts);
+    for (const [i, histogram] of taken.histograms.entries()) this.#totalHistograms[i]?.addSparse(histogram);
+    const seen = this.#takes++;
+    const totals = this.#totalGauges;
+    const merge = (gauge: number, merged: (total: number, more: number) => number): void => {
+      totals[gauge] = merged(totals[gauge] ?? 0, taken.gauges[gauge] ?? 0);
+    };
+    merge(GAUGE.inFlight, (_, more) => more);
+    merge(GAUGE.openConnections, (_, more) => more);
+    merge(GAUGE.busyShare, (total, more) => (total * seen + more) / (seen + 1));
+    merge(GAUGE.cpuUs, (total, more) => total + more);
+    merge(GAUGE.sendLagMaxUs, Math.max);
+    merge(GAUGE.firstSendUs, (total, more) => (total >= 0 ? total : more));
+    merge(GAUGE.lastEventUs, Math.max);
+  }
+}

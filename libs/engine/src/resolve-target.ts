@@ -1,0 +1,69 @@
+import { lookup as dnsLookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import type { Fatal } from '@broadside/shared';
+
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: 4 | 6;
+}
+
+/** All addresses of a name; throws with a `code` such as `ENOTFOUND` as `dns.lookup` does. */
+export type Lookup = (host: string) => Promise<readonly ResolvedAddress[]>;
+
+export interface ResolveOptions {
+  readonly lookup: Lookup;
+  /** The target policy, asked about each address and not about the name: names can point anywhere. */
+  readonly isAllowed: (address: string) => boolean;
+}
+
+export type Resolution =
+  | { readonly ok: true; readonly used: ResolvedAddress; readonly addresses: readonly string[] }
+  | { readonly ok: false; readonly fatal: Fatal };
+
+/** The operating system's resolver (hosts file, DNS). */
+export const systemLookup: Lookup = async (host) => {
+  const found = await dnsLookup(host, { all: true, verbatim: true });
+  return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
+};
+
+/**
+ * Resolves the target's name once, before any load. Of several addresses the first allowed one is used, IPv4
+ * before IPv6: `localhost` has both on most machines, and few servers that people try out listen on ::1.
+ */
+export async function resolveTarget(host: string, options: ResolveOptions): Promise<Resolution> {
+  const family = isIP(host);
+  let found: readonly ResolvedAddress[];
+  if (family !== 0) found = [{ address: host, family: family === 6 ? 6 : 4 }];
+  else {
+    try {
+      found = await options.lookup(host);
+    } catch (error) {
+      const code = codeOf(error);
+      return refused(code, `cannot resolve ${host}: ${reasonOf(code)}`);
+    }
+  }
+  if (found.length === 0) return refused('ENOTFOUND', `cannot resolve ${host}: the name has no address`);
+  const ordered = [...found.filter((a) => a.family === 4), ...found.filter((a) => a.family === 6)];
+  const addresses = ordered.map((a) => a.address);
+  const used = ordered.find((a) => options.isAllowed(a.address));
+  if (used === undefined) {
+    const what = addresses.join(', ');
+    return refused('NOT_ALLOWED', `the target policy does not allow load on ${host} (${what})`);
+  }
+  return { ok: true, used, addresses };
+}
+
+function refused(code: string, message: string): Resolution {
+  return { ok: false, fatal: { code, message } };
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
+  return 'LOOKUP';
+}
+
+function reasonOf(code: string): string {
+  if (code === 'ENOTFOUND') return 'the name is not known';
+  if (code === 'EAI_AGAIN') return 'the name server does not answer';
+  return code;
+}
