@@ -36,7 +36,11 @@ export const GAUGE_NAMES = [
   'cpuUs',
   /** Largest delay between planned and real send, in µs. */
   'sendLagMaxUs',
-  /** Time of the first send and of the last event, in µs after the start instant; −1 when there was none. */
+  /**
+   * Time of the first send and of the last event, in µs after the start instant; −1 (`NO_TIME_US`) when there
+   * was none. The probe comes before the start instant: it counts as if its reply had ended at that instant,
+   * so its first send is minus its duration, and the pause that follows it is in nobody's time.
+   */
   'firstSendUs',
   'lastEventUs',
 ] as const;
@@ -44,6 +48,9 @@ export type GaugeName = (typeof GAUGE_NAMES)[number];
 export const GAUGE: Readonly<Record<GaugeName, number>> = Object.freeze(
   Object.fromEntries(GAUGE_NAMES.map((name, index) => [name, index])) as Record<GaugeName, number>,
 );
+
+/** Value of `firstSendUs` and `lastEventUs` where nothing was sent, or nothing happened. */
+export const NO_TIME_US = -1;
 
 /** What one shard attempt saw, over an interval or in total. */
 export interface Observations {
@@ -88,16 +95,16 @@ export function shardAttemptKey(attempt: ShardAttempt): string {
 
 /**
  * How a gauge of two neighbouring intervals of one shard becomes one: `last` keeps the later reading,
- * `sum` adds, `max` and `mean` as they say, `first` keeps the earliest that is not −1.
+ * `sum` adds, `max` and `mean` as they say; `first` and `latest` pass over −1.
  */
-const GAUGE_MERGE: Readonly<Record<GaugeName, 'last' | 'sum' | 'max' | 'mean' | 'first'>> = {
+const GAUGE_MERGE: Readonly<Record<GaugeName, 'last' | 'sum' | 'max' | 'mean' | 'first' | 'latest'>> = {
   inFlight: 'last',
   openConnections: 'last',
   busyShare: 'mean',
   cpuUs: 'sum',
   sendLagMaxUs: 'max',
   firstSendUs: 'first',
-  lastEventUs: 'max',
+  lastEventUs: 'latest',
 };
 
 /** Merges an interval with the one that follows it: coarser time, same counts. */
@@ -146,7 +153,9 @@ function mergeGauge(name: GaugeName, earlier: SpannedGauge, later: SpannedGauge)
     case 'max':
       return Math.max(earlier.value, later.value);
     case 'first':
-      return earlier.value >= 0 ? earlier.value : later.value;
+      return earlier.value === NO_TIME_US ? later.value : earlier.value;
+    case 'latest':
+      return later.value === NO_TIME_US ? earlier.value : later.value;
     case 'mean':
       return (earlier.value * earlier.span + later.value * later.span) / (earlier.span + later.span);
   }

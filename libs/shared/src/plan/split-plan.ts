@@ -36,7 +36,8 @@ export function splitPlan(plan: Plan, runId: string, shardCount: number): Shard[
   }
   const target = parseTarget(plan.target);
   if (typeof target === 'string') throw new TypeError(`plan with a bad target: ${target}`);
-  const connections = splitByWeights(plan.connections, new Array<number>(shardCount).fill(1));
+  const evenWeights = Array.from({ length: shardCount }, () => 1);
+  const connections = splitByWeights(plan.connections, evenWeights);
   const requests = plan.requests === undefined ? undefined : splitByWeights(plan.requests, connections);
   const request = {
     method: plan.method,

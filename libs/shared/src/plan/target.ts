@@ -8,14 +8,14 @@ export interface Target {
   readonly path: string;
 }
 
-const ADDRESS = /^(?:(https?):\/\/)?(\[[0-9A-Fa-f:.]+\]|[^/?#:@\[\]\s]+)(?::(\d*))?([/?][^#]*)?(?:#.*)?$/;
+const ADDRESS = /^(?:(https?):\/\/)?(\[[0-9A-Fa-f:.]+\]|[^/?#:@[\]\s]+)(?::(\d*))?([/?][^#]*)?(?:#.*)?$/;
 
 /**
  * Splits `[http[s]://]host[:port][/path]`. User information is refused, because it would end in reports.
  * @returns the parts, or one sentence that says what is wrong.
  */
 export function parseTarget(address: string): Target | string {
-  if (/[\u0000-\u0020\u007f]/.test(address)) return 'the address has a blank or a control character';
+  if (hasBlankOrControl(address)) return 'the address has a blank or a control character';
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address) && !/^https?:\/\//.test(address)) {
     return 'the address must begin with http:// or https://';
   }
@@ -34,6 +34,14 @@ export function parseTarget(address: string): Target | string {
     port: port === 0 ? (scheme === 'https' ? 443 : 80) : port,
     path: rest.startsWith('/') ? rest : `/${rest}`,
   };
+}
+
+function hasBlankOrControl(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code <= 0x20 || code === 0x7f) return true;
+  }
+  return false;
 }
 
 /** `host[:port]` as the Host header wants it: the port only where it is not the scheme's own (RFC 9110 7.2). */

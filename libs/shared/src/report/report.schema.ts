@@ -49,6 +49,8 @@ export const shardReportSchema = z.object({
   fatal: fatalSchema.optional(),
 });
 
+export type ShardReport = z.infer<typeof shardReportSchema>;
+
 export const agentReportSchema = z.object({
   agentId: agentIdSchema,
   name: z.string(),
@@ -64,6 +66,8 @@ export const agentReportSchema = z.object({
   completed: z.number(),
   failed: z.number(),
 });
+
+export type AgentReport = z.infer<typeof agentReportSchema>;
 
 export const verdictSchema = z.object({
   /** inconclusive: the books do not balance, or something is missing. */
@@ -93,7 +97,7 @@ export const reportSchema = z.object({
   plan: planSchema,
   /** First address of the target that was used, and the `Server` header of its first reply. */
   target: z.object({ addresses: z.array(z.string()), server: z.string().optional() }),
-  /** From the first send, or the start instant, to the last event, in µs: what `ab` calls time taken. */
+  /** From the start instant, the probe's duration added, to the last event, in µs: what `ab` calls time taken. */
   timeTakenUs: z.number(),
   counters: countersSchema,
   /** Complete replies by status code. */

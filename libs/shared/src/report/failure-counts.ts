@@ -1,0 +1,56 @@
+import { FAILURE_CLASSES, type FailureClass } from '../metrics/failure-class.js';
+import type { Report } from './report.schema.js';
+
+type Counted = Pick<Report, 'counters'>;
+
+/** Failure classes as a person reads them: `7 truncated`, `30 timed out`. */
+export const FAILURE_PHRASES: Readonly<Record<FailureClass, string>> = {
+  connectRefused: 'connection refused',
+  connectTimeout: 'connecting timed out',
+  connectUnreachable: 'unreachable',
+  noLocalPort: 'no local port left',
+  noDescriptor: 'no file descriptor left',
+  connectOther: 'could not connect',
+  tls: 'TLS failed',
+  write: 'could not be written',
+  resetBeforeFirstByte: 'reset before the reply',
+  resetAfterFirstByte: 'reset within the reply',
+  closedWithoutReplyNew: 'new connection closed without reply',
+  closedWithoutReplyReused: 'reused connection closed without reply',
+  truncated: 'truncated',
+  malformed: 'not HTTP',
+  tooLarge: 'too large',
+  timeout: 'timed out',
+  lengthDiffers: 'length differs',
+  status: 'status not 2xx',
+};
+
+export interface FailureCount {
+  readonly failureClass: FailureClass;
+  readonly count: number;
+}
+
+/** The classes that occurred, most frequent first. */
+export function failureCounts({ counters }: Counted): FailureCount[] {
+  return FAILURE_CLASSES.map((failureClass) => ({ failureClass, count: counters[failureClass] }))
+    .filter(({ count }) => count > 0)
+    .sort((a, b) => b.count - a.count);
+}
+
+/** Requests that failed, in whatever class. */
+export function failedIn({ counters }: Counted): number {
+  return FAILURE_CLASSES.reduce((sum, name) => sum + counters[name], 0);
+}
+
+/** Requests that had an outcome. */
+export function endedIn(report: Counted): number {
+  return report.counters.completed + failedIn(report);
+}
+
+/** `37 of 1000 requests failed: 30 timed out, 7 truncated`; undefined when none failed. */
+export function failureSentence(report: Counted): string | undefined {
+  const failed = failedIn(report);
+  if (failed === 0) return undefined;
+  const parts = failureCounts(report).map((f) => `${f.count} ${FAILURE_PHRASES[f.failureClass]}`);
+  return `${failed} of ${endedIn(report)} requests failed: ${parts.join(', ')}`;
+}

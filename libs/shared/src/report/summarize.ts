@@ -1,0 +1,81 @@
+import { counterOf, countersFromRecord, countersToRecord, failedOf } from '../metrics/counters.js';
+import type { Fatal } from '../metrics/fatal.js';
+import { ledgerProblems } from '../metrics/ledger.js';
+import type { Plan } from '../plan/plan.schema.js';
+import { BROADSIDE_VERSION } from '../version.js';
+import { type AgentReport, REPORT_VERSION, type Report, type ShardReport } from './report.schema.js';
+import type { RunTotals } from './run-totals.js';
+import { verdictOf } from './verdict.js';
+
+/** What is known of an agent apart from what its shards did. */
+export type AgentFacts = Omit<AgentReport, 'shards' | 'connections' | 'completed' | 'failed'>;
+
+/** Everything a report is made of. */
+export interface ReportInput {
+  readonly plan: Plan;
+  readonly run: Report['run'];
+  readonly target: Report['target'];
+  /** Sum of the intervals of all shards. */
+  readonly totals: RunTotals;
+  readonly seconds: Report['seconds'];
+  readonly agents: readonly AgentFacts[];
+  /** Every attempt at every shard. Counters: its own totals, else the sum of what arrived from it. */
+  readonly shards: readonly ShardReport[];
+  readonly requestBytes: number;
+  readonly requestBodyBytes: number;
+  readonly referenceBytes?: number | undefined;
+  readonly lostWithAgent?: number | undefined;
+  /** A fatal error that is no shard's, such as a failed probe. Without it the first one of a shard counts. */
+  readonly fatal?: Fatal | undefined;
+  /** What the caller found missing or different, from `checkShard` and from its own books. */
+  readonly problems: readonly string[];
+}
+
+/** Folds a run into its report: ledger and verdict included. */
+export function buildReport(input: ReportInput): Report {
+  const { plan, run, totals } = input;
+  const problems = [...input.problems, ...ledgerProblems(totals.counters, ledgerContextOf(input))];
+  const fatal = input.fatal ?? input.shards.find((shard) => shard.fatal !== undefined)?.fatal;
+  const withoutVerdict: Omit<Report, 'verdict'> = {
+    format: 'broadside-report',
+    reportVersion: REPORT_VERSION,
+    broadsideVersion: BROADSIDE_VERSION,
+    run,
+    plan,
+    target: input.target,
+    timeTakenUs: totals.timeTakenUs,
+    counters: countersToRecord(totals.counters),
+    statusCounts: totals.statusRecord(),
+    lostWithAgent: input.lostWithAgent ?? 0,
+    requestBytes: input.requestBytes,
+    requestBodyBytes: input.requestBodyBytes,
+    ...(input.referenceBytes === undefined ? {} : { referenceBytes: input.referenceBytes }),
+    latency: totals.latencies(),
+    seconds: input.seconds,
+    agents: input.agents.map((agent) => withSums(agent, input.shards)),
+    shards: [...input.shards],
+    ...(fatal === undefined ? {} : { fatal }),
+    ledger: { balanced: problems.length === 0, problems },
+  };
+  return { ...withoutVerdict, verdict: verdictOf(withoutVerdict) };
+}
+
+/** A run that never started has nothing planned, so its request budget is not held against it. */
+function ledgerContextOf({ plan, run, lostWithAgent }: ReportInput) {
+  const hasFixedBudget = run.startedAt !== undefined && plan.durationMs === undefined;
+  return { isFinal: true, lostWithAgent, requests: hasFixedBudget ? plan.requests : undefined };
+}
+
+function withSums(agent: AgentFacts, shards: readonly ShardReport[]): AgentReport {
+  const own = shards.filter((shard) => shard.agentId === agent.agentId);
+  let completed = 0;
+  let failed = 0;
+  for (const { counters } of own) {
+    if (counters === undefined) continue;
+    const counted = countersFromRecord(counters);
+    completed += counterOf(counted, 'completed');
+    failed += failedOf(counted);
+  }
+  const connections = own.reduce((sum, shard) => sum + shard.connections, 0);
+  return { ...agent, shards: own.length, connections, completed, failed };
+}

@@ -1,0 +1,72 @@
+import { endedIn, failureSentence } from './failure-counts.js';
+import { limitOf } from './limit.js';
+import type { Report, Verdict } from './report.schema.js';
+
+/**
+ * Judges a run from its report. The first that holds: books that do not balance or something missing make it
+ * inconclusive, a person's stop makes it aborted, a fatal error or no success at all makes it fail; else pass.
+ */
+export function verdictOf(report: Omit<Report, 'verdict'>): Verdict {
+  const { outcome, reason } = outcomeOf(report);
+  const reasons = reason === undefined ? [] : [reason];
+  const failures = failureSentence(report);
+  if (failures !== undefined) reasons.push(failures);
+  const advice: string[] = [];
+  const closes = keepAliveDiagnosis(report);
+  if (closes !== undefined) reasons.push(closes);
+  if (report.counters.lengthDiffers > 0) {
+    advice.push('if the target answers with pages of changing length, do not compare lengths (-l)');
+  }
+  if (report.counters.noLocalPort > 0) {
+    advice.push('no local ports were left: keep connections alive (-k), or use more agents');
+  }
+  if (report.counters.noDescriptor > 0) {
+    advice.push('no file descriptors were left: raise `ulimit -n` on the load machines');
+  }
+  if (report.counters.completed === 0) return { outcome, limit: 'undecided', reasons, advice };
+  const limit = limitOf(report);
+  return {
+    outcome,
+    limit: limit.limit,
+    reasons: [...reasons, ...limit.reasons],
+    advice: [...advice, ...limit.advice],
+  };
+}
+
+interface Outcome {
+  readonly outcome: Verdict['outcome'];
+  readonly reason?: string;
+}
+
+function outcomeOf(report: Omit<Report, 'verdict'>): Outcome {
+  const { run, ledger, fatal, counters } = report;
+  if (!ledger.balanced) {
+    const [first = 'no reason given', ...others] = ledger.problems;
+    const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+    return { outcome: 'inconclusive', reason: `the books do not balance: ${first}${more}` };
+  }
+  if (run.state === 'aborted') return { outcome: 'aborted', reason: run.reason ?? 'the run was stopped' };
+  if (fatal !== undefined) return { outcome: 'fail', reason: `ended by an error: ${fatal.message}` };
+  if (run.state === 'failed')
+    return { outcome: 'fail', reason: run.reason ?? 'the run could not be carried out' };
+  if (counters.completed === 0) {
+    return { outcome: 'fail', reason: `no request of ${endedIn(report)} succeeded` };
+  }
+  return { outcome: 'pass' };
+}
+
+/**
+ * One sentence about reused connections that the server closed without a word. They are the server's limit of
+ * requests per connection, or its idle timeout, and no failed answers: that is what hides behind the "failed
+ * requests" of many `ab` reports. Undefined when there were none.
+ */
+export function keepAliveDiagnosis(report: Pick<Report, 'counters'>): string | undefined {
+  const { closedWithoutReplyReused: closes, connectionsOpened } = report.counters;
+  if (closes === 0) return undefined;
+  const perConnection = Math.round(endedIn(report) / Math.max(connectionsOpened, 1));
+  return (
+    `the server closed ${closes} reused ${closes === 1 ? 'connection' : 'connections'} without announcing it ` +
+    `(${perConnection} requests per connection on average); ` +
+    'each met a request that was already sent and got no reply'
+  );
+}
