@@ -12,8 +12,10 @@ import { migrate } from './migrate.js';
 import { SCHEMA_VERSION } from './migrations/index.js';
 import type { StoreSchema } from './schema.js';
 import { assertReachable, serverPoolConfig } from './server-connection.js';
+import { within } from './within.js';
 
 const POOL_SIZE = 10;
+const END_TIMEOUT_MS = 5_000;
 /** Far above any transaction of ours; see SessionSharingOptions. */
 const IDLE_HOLD_MS = 30_000;
 
@@ -113,8 +115,10 @@ class Pools {
     return pool;
   }
 
+  /** A connection that its user never gave back is not waited for; the database's end cuts it. */
   async end(): Promise<void> {
-    await Promise.all(this.#pools.map((pool) => pool.end()));
+    const open = this.#pools.filter((pool) => !pool.ending);
+    await within(END_TIMEOUT_MS, Promise.all(open.map((pool) => pool.end())));
   }
 }
 

@@ -13,6 +13,7 @@
 import {
   channelOf,
   closeStatementsMessage,
+  completesListenChange,
   concatBytes,
   FrontendReader,
   fatalError,
@@ -180,29 +181,32 @@ export class SessionSharing {
   }
 
   #runFor(client: Client, batch: Batch): void {
-    const { answer, status, isError } = this.#run(batch.bytes);
+    const { answer, status, listenCount } = this.#run(batch.bytes);
     this.#stopHoldTimer();
-    if (!isError) this.#noteListening(client, batch.listenChanges);
     this.#holder = status === 'idle' ? undefined : client;
     client.output.send(answer);
+    if (listenCount === 0) return;
+    if (listenCount === batch.listenChanges.length) this.#noteListening(client, batch.listenChanges);
+    // Better no connection than one that waits for notifications which never reach it.
+    else this.#refuse(client, '0A000', 'the embedded store takes LISTEN only as a statement of its own');
   }
 
   /** Runs a batch; the notifications in its answer go to those who listen, the rest is returned. */
-  #run(bytes: Uint8Array): { answer: Uint8Array; status: TransactionStatus; isError: boolean } {
+  #run(bytes: Uint8Array): { answer: Uint8Array; status: TransactionStatus; listenCount: number } {
     const answer: Uint8Array[] = [];
     let status: TransactionStatus | undefined;
-    let isError = false;
+    let listenCount = 0;
     for (const message of readBackendMessages(this.#options.run(bytes))) {
       if (message.type === 'A') {
         this.#notify(message);
         continue;
       }
       if (message.type === 'Z') status = transactionStatusOf(message);
-      if (message.type === 'E') isError = true;
+      if (completesListenChange(message)) listenCount += 1;
       answer.push(message.bytes);
     }
     if (status === undefined) throw new Error('the embedded PostgreSQL gave no end to its answer');
-    return { answer: concatBytes(answer), status, isError };
+    return { answer: concatBytes(answer), status, listenCount };
   }
 
   #notify(message: WireMessage): void {

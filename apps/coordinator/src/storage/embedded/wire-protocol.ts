@@ -92,6 +92,11 @@ export function channelOf(notification: WireMessage): string {
   return readCString(notification.bytes, HEADER_BYTES + 4).text;
 }
 
+/** Whether a message is the CommandComplete (`C`) of a LISTEN or UNLISTEN. */
+export function completesListenChange(message: WireMessage): boolean {
+  return message.type === 'C' && /^(UN)?LISTEN$/.test(readCString(message.bytes, HEADER_BYTES).text);
+}
+
 /** The SQL text of a simple query (`Q`) or of a Parse message (`P`), undefined for other messages. */
 export function sqlOf(message: WireMessage): string | undefined {
   if (message.type === 'Q') return readCString(message.bytes, HEADER_BYTES).text;
@@ -105,9 +110,10 @@ export interface ListenChange {
   readonly channel: string;
 }
 
-/** Reads `LISTEN x` and `UNLISTEN x`; any other statement gives undefined. */
+/** Reads `LISTEN x` and `UNLISTEN x`, comments before it left out; any other statement gives undefined. */
 export function listenChangeOf(sql: string): ListenChange | undefined {
-  const match = /^\s*(listen|unlisten)\s+("(?:[^"]|"")+"|[a-z_][\w$]*|\*)\s*;?\s*$/i.exec(sql);
+  const statement = sql.replace(/^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)+/, '');
+  const match = /^(listen|unlisten)\s+("(?:[^"]|"")+"|[a-z_][\w$]*|\*)\s*;?\s*$/i.exec(statement);
   const [, verb, name] = match ?? [];
   if (verb === undefined || name === undefined) return undefined;
   const channel = name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name.toLowerCase();

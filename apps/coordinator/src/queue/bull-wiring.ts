@@ -1,0 +1,167 @@
+/**
+ * BullMQ's classes on one backend and one connection. The same code for Redis and for PostgreSQL; which of
+ * them it is, is decided by whoever constructs it (queue-wiring.ts), and nobody else can tell.
+ */
+import {
+  type BackendClasses,
+  type BackendFactory,
+  type FlowProducer,
+  type IQueueBackend,
+  type Processor,
+  type Queue,
+  type QueueEvents,
+  type QueueEventsListener,
+  type Worker,
+  withBackend,
+} from 'bullmq';
+
+import { within } from '../storage/within.js';
+
+/** Renewed every half of it by the agent's event loop, so it also bounds how long that may be stopped. */
+const LOCK_DURATION_MS = 30_000;
+/** A consumer that does not let go within this time is left alone; its connection is cut afterwards. */
+const CLOSE_TIMEOUT_MS = 5_000;
+
+/** What stays of ended jobs: the store keeps the runs, the queue only what somebody may want to look at. */
+const KEEP_ENDED = { age: 3_600, count: 1_000 } as const;
+
+/**
+ * Options for every job of a flow. One attempt, because only the coordinator decides about a second one;
+ * a failed shard does not fail its run, because what is left of it may go to another agent.
+ */
+export const SHARD_JOB_OPTIONS = {
+  attempts: 1,
+  removeOnComplete: KEEP_ENDED,
+  removeOnFail: KEEP_ENDED,
+  ignoreDependencyOnFailure: true,
+} as const;
+
+export const RUN_JOB_OPTIONS = {
+  attempts: 1,
+  removeOnComplete: KEEP_ENDED,
+  removeOnFail: KEEP_ENDED,
+} as const;
+
+export type FlowSender = Pick<FlowProducer, 'add' | 'close' | 'waitUntilReady'>;
+export type JobQueue = Pick<
+  Queue,
+  'name' | 'add' | 'getJobCounts' | 'remove' | 'obliterate' | 'pause' | 'resume' | 'close' | 'waitUntilReady'
+>;
+export interface JobEvents extends Pick<QueueEvents, 'close' | 'waitUntilReady'> {
+  on<E extends keyof QueueEventsListener>(event: E, listener: QueueEventsListener[E]): unknown;
+  off<E extends keyof QueueEventsListener>(event: E, listener: QueueEventsListener[E]): unknown;
+}
+export type Consumer = Pick<Worker, 'name' | 'pause' | 'resume' | 'isRunning' | 'close' | 'waitUntilReady'>;
+
+export interface ConsumerOptions {
+  /** Jobs that run at the same time; an agent's number of slots. */
+  readonly concurrency: number;
+}
+
+/**
+ * All that an agent needs of a queue: structurally typed, so that an agent in the coordinator's process is
+ * handed the coordinator's wiring, and one in its own process builds its own from a Redis address.
+ */
+export interface ShardQueueWiring {
+  createConsumer<D, R>(name: string, processor: Processor<D, R>, options: ConsumerOptions): Consumer;
+}
+
+export interface QueueWiring extends ShardQueueWiring {
+  readonly kind: 'redis' | 'embedded';
+  /** Adds fail at once, not late, while Redis is away. */
+  createFlowProducer(): FlowSender;
+  createQueue(name: string): JobQueue;
+  createQueueEvents(name: string): JobEvents;
+  /** Closes everything that was created here, consumers first, then the connections. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface BullWiringParts<B extends IQueueBackend, C> {
+  readonly kind: QueueWiring['kind'];
+  readonly factory: BackendFactory<B, C>;
+  /** For consumers and events. */
+  readonly connection: C;
+  /** For adding. */
+  readonly producerConnection: C;
+  /** Before every key in Redis; PostgreSQL keeps the queue in its own schema instead. */
+  readonly prefix: string;
+  readonly onError: (error: Error) => void;
+  readonly closeConnections: () => Promise<void>;
+}
+
+interface Closable {
+  close(): Promise<void>;
+}
+
+export class BullWiring<B extends IQueueBackend, C> implements QueueWiring {
+  readonly kind: QueueWiring['kind'];
+  readonly #parts: BullWiringParts<B, C>;
+  readonly #classes: BackendClasses<B, C>;
+  readonly #consumers = new Set<Closable>();
+  readonly #others = new Set<Closable>();
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: BullWiringParts<B, C>) {
+    this.kind = parts.kind;
+    this.#parts = parts;
+    this.#classes = withBackend(parts.factory);
+  }
+
+  createFlowProducer(): FlowSender {
+    const { prefix, producerConnection: connection } = this.#parts;
+    const producer = new this.#classes.FlowProducer({ prefix, connection });
+    producer.on('error', this.#parts.onError);
+    return this.#own(producer, this.#others);
+  }
+
+  createQueue(name: string): JobQueue {
+    const { prefix, producerConnection: connection } = this.#parts;
+    const queue = new this.#classes.Queue(name, { prefix, connection });
+    queue.on('error', this.#parts.onError);
+    return this.#own(queue, this.#others);
+  }
+
+  createQueueEvents(name: string): JobEvents {
+    const { prefix, connection } = this.#parts;
+    const events = new this.#classes.QueueEvents(name, { prefix, connection });
+    events.on('error', this.#parts.onError);
+    return this.#own(events, this.#others);
+  }
+
+  createConsumer<D, R>(name: string, processor: Processor<D, R>, options: ConsumerOptions): Consumer {
+    const { prefix, connection } = this.#parts;
+    const consumer = new this.#classes.Worker<D, R>(name, processor, {
+      prefix,
+      connection,
+      concurrency: options.concurrency,
+      // A stalled shard must never start again by itself: that would double its load (design, section 5).
+      maxStalledCount: 0,
+      lockDuration: LOCK_DURATION_MS,
+    });
+    consumer.on('error', this.#parts.onError);
+    return this.#own(consumer, this.#consumers);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    for (const group of [this.#consumers, this.#others]) {
+      await within(CLOSE_TIMEOUT_MS, Promise.all([...group].map((each) => each.close())));
+    }
+    await this.#parts.closeConnections();
+  }
+
+  /** Remembers it until it is closed, by its owner or by `close`. */
+  #own<T extends Closable>(created: T, group: Set<Closable>): T {
+    group.add(created);
+    const close = created.close.bind(created);
+    created.close = async (...args: []): Promise<void> => {
+      group.delete(created);
+      await close(...args);
+    };
+    return created;
+  }
+}
