@@ -5,7 +5,16 @@
  * counts). The file appears with its whole content at once: it is written aside and hard-linked.
  */
 import { randomBytes } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { StoreError } from './store-error.js';
@@ -36,8 +45,9 @@ export interface DirectoryLock {
  */
 export function lockDirectory(directory: string): DirectoryLock {
   const path = join(directory, LOCK_NAME);
-  const content = JSON.stringify(thisProcess());
   const nonce = `${process.pid}-${randomBytes(6).toString('hex')}`;
+  // The nonce tells this lock from a later one; an inode number would not, it is given again at once.
+  const content = JSON.stringify({ ...thisProcess(), nonce });
   const candidate = join(directory, `${LOCK_NAME}.${nonce}`);
   writeFileSync(candidate, content, { mode: 0o600, flag: 'wx' });
   try {
@@ -50,7 +60,7 @@ export function lockDirectory(directory: string): DirectoryLock {
   } finally {
     rmSync(candidate, { force: true });
   }
-  return keep(path);
+  return keep(path, content);
 }
 
 /** Whether a living process holds the directory; false without a lock or with a stale one. */
@@ -60,9 +70,8 @@ export function isLocked(directory: string): boolean {
   return holder !== undefined && isAlive(holder, path);
 }
 
-function keep(path: string): DirectoryLock {
-  const inode = statSync(path).ino;
-  const isOurs = (): boolean => statSync(path, { throwIfNoEntry: false })?.ino === inode;
+function keep(path: string, content: string): DirectoryLock {
+  const isOurs = (): boolean => existsSync(path) && readFileSync(path, 'utf8') === content;
   const timer = setInterval(() => {
     const now = new Date();
     if (isOurs()) utimesSync(path, now, now);

@@ -11,7 +11,7 @@ const SEARCH_PATH = 'broadside,bullmq,public';
  */
 export function serverPoolConfig(databaseUrl: string): pg.PoolConfig {
   const url = URL.canParse(databaseUrl) ? new URL(databaseUrl) : undefined;
-  if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol)) {
+  if (url === undefined || !/^postgres(ql)?:$/.test(url.protocol) || url.host === '') {
     // Not repeated here: a mistyped address may still hold a password.
     throw new StoreError('the database address must look like postgres://user@host:5432/name');
   }
