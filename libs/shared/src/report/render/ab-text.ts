@@ -1,0 +1,188 @@
+import { parseTarget, type Target } from '../../plan/target.js';
+import { type AbCounts, abCounts } from '../ab-counts.js';
+import type { Report } from '../report.schema.js';
+import { type AbTimesRow, abPercentileUs, abRoundMs, abTimesRows } from './ab-times.js';
+import { printable } from './printable.js';
+
+/** What the command line knows and the plan does not say in the same words. All have a value from the report. */
+export interface AbTextOptions {
+  /** `-k`. */
+  readonly keepAlive?: boolean;
+  /** `-p` or `-u`, even with an empty file. */
+  readonly hasBody?: boolean;
+  /** `-l`. */
+  readonly variableLength?: boolean;
+  /** `-d`. */
+  readonly noPercentiles?: boolean;
+  /** `-S`. */
+  readonly shortTimes?: boolean;
+  /** Host as typed, without brackets; port; path with its query. */
+  readonly host?: string;
+  readonly port?: number;
+  readonly path?: string;
+  readonly concurrency?: number;
+}
+
+const LABEL_WIDTH = 24;
+const PERCENTILES = [50, 66, 75, 80, 90, 95, 98, 99];
+
+/** The report as ab's text, from `Server Software:` to its last line, with one line end at the end. */
+export function abReport(report: Report, options: AbTextOptions = {}): string {
+  const counts = abCounts(report);
+  const lines = [
+    ...targetLines(report, options),
+    '',
+    ...countLines(report, counts, options),
+    ...rateLines(report, counts, options),
+    ...timesLines(report, options),
+    ...percentileLines(report, counts, options),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function labelled(label: string, value: string | number): string {
+  return `${label.padEnd(LABEL_WIDTH)}${value}`;
+}
+
+function targetLines(report: Report, options: AbTextOptions): string[] {
+  const target = targetOf(report);
+  const isVariable = options.variableLength ?? !report.plan.checkLength;
+  return [
+    labelled('Server Software:', serverSoftware(report.target.server ?? '')),
+    labelled('Server Hostname:', printable(options.host ?? target.host)),
+    labelled('Server Port:', options.port ?? target.port),
+    '',
+    labelled('Document Path:', printable(options.path ?? target.path)),
+    labelled('Document Length:', isVariable ? 'Variable' : `${report.referenceBytes ?? 0} bytes`),
+  ];
+}
+
+/** The plan was checked when it was accepted, so its target has parts. */
+function targetOf(report: Report): Target {
+  const target = parseTarget(report.plan.target);
+  if (typeof target === 'string') throw new TypeError(`report with a bad target: ${target}`);
+  return target;
+}
+
+/** ab stops at the first blank or control character; programs that read its reports expect one word. */
+function serverSoftware(server: string): string {
+  let end = 0;
+  while (end < server.length && server.charCodeAt(end) > 0x20) end++;
+  return printable(server.slice(0, end));
+}
+
+function countLines(report: Report, counts: AbCounts, options: AbTextOptions): string[] {
+  const { counters } = report;
+  const { connect, receive, length, exceptions } = counts;
+  const lines = [
+    labelled('Concurrency Level:', options.concurrency ?? report.plan.connections),
+    labelled('Time taken for tests:', `${(report.timeTakenUs / 1e6).toFixed(3)} seconds`),
+    labelled('Complete requests:', counts.complete),
+    labelled('Failed requests:', counts.failed),
+  ];
+  if (counts.failed > 0) {
+    lines.push(`   (Connect: ${connect}, Receive: ${receive}, Length: ${length}, Exceptions: ${exceptions})`);
+  }
+  if (counters.write > 0) lines.push(labelled('Write errors:', counters.write));
+  if (counters.non2xx > 0) lines.push(labelled('Non-2xx responses:', counters.non2xx));
+  if (options.keepAlive ?? report.plan.keepAlive) {
+    lines.push(labelled('Keep-Alive requests:', counters.keepAliveReplies));
+    if (counters.closedWithoutReplyReused > 0) {
+      lines.push(labelled('Keep-Alive aborts:', counters.closedWithoutReplyReused));
+    }
+  }
+  lines.push(labelled('Total transferred:', `${counters.bytesReceived} bytes`));
+  if (hasBody(report, options)) lines.push(labelled('Total body sent:', counters.bytesSent));
+  lines.push(labelled('HTML transferred:', `${counters.bodyBytesReceived} bytes`));
+  return lines;
+}
+
+function hasBody(report: Report, options: AbTextOptions): boolean {
+  return options.hasBody ?? report.requestBodyBytes > 0;
+}
+
+function rateLines(report: Report, { complete }: AbCounts, options: AbTextOptions): string[] {
+  const timeTakenS = report.timeTakenUs / 1e6;
+  if (timeTakenS === 0 || complete === 0) return [];
+  const concurrency = options.concurrency ?? report.plan.connections;
+  const { bytesReceived, bytesSent } = report.counters;
+  const kbPerS = (sizeBytes: number): string => (sizeBytes / 1_024 / timeTakenS).toFixed(2);
+  const timeEachMs = (timeTakenS * 1_000) / complete;
+  const lines = [
+    labelled('Requests per second:', `${(complete / timeTakenS).toFixed(2)} [#/sec] (mean)`),
+    labelled('Time per request:', `${(concurrency * timeEachMs).toFixed(3)} [ms] (mean)`),
+    labelled('Time per request:', `${timeEachMs.toFixed(3)} [ms] (mean, across all concurrent requests)`),
+    labelled('Transfer rate:', `${kbPerS(bytesReceived)} [Kbytes/sec] received`),
+  ];
+  if (hasBody(report, options)) {
+    lines.push(labelled('', `${kbPerS(bytesSent)} kb/s sent`));
+    lines.push(labelled('', `${kbPerS(bytesReceived + bytesSent)} kb/s total`));
+  }
+  return lines;
+}
+
+/** Left out where no complete reply was timed: a table of zeros would claim that something was measured. */
+function timesLines(report: Report, options: AbTextOptions): string[] {
+  if (report.latency.total.count === 0) return [];
+  const rows = abTimesRows(report.latency);
+  const head = ['', 'Connection Times (ms)'];
+  if (options.shortTimes === true) {
+    return [...head, `${' '.repeat(14)}min   avg   max`, ...rows.map(shortTimesLine)];
+  }
+  return [
+    ...head,
+    `${' '.repeat(14)}min  mean[+/-sd] median   max`,
+    ...rows.map(timesLine),
+    ...rows.flatMap(warningLines),
+  ];
+}
+
+function timesLine(row: AbTimesRow): string {
+  const min = String(abRoundMs(row.minUs)).padStart(5);
+  const mean = String(abRoundMs(row.meanUs)).padStart(4);
+  const stddev = (row.stddevUs / 1_000).toFixed(1).padStart(5);
+  const median = String(abRoundMs(row.medianUs)).padStart(6);
+  const max = String(abRoundMs(row.maxUs)).padStart(7);
+  return `${`${row.label}:`.padEnd(12)}${min} ${mean} ${stddev} ${median} ${max}`;
+}
+
+function shortTimesLine(row: AbTimesRow): string {
+  const min = String(abRoundMs(row.minUs)).padStart(5);
+  const mean = String(abRoundMs(row.meanUs)).padStart(5);
+  const max = String(abRoundMs(row.maxUs)).padStart(5);
+  return `${`${row.label}:`.padEnd(12)}${min} ${mean}${max}`;
+}
+
+/**
+ * ab compares numbers that it has rounded to ms already and so warns about its own rounding. This compares µs,
+ * and leaves aside what may come from the cut mean and from the width of the median's histogram bucket.
+ */
+function warningLines(row: AbTimesRow): string[] {
+  const resolutionUs = 1 + row.medianUs / 1_024;
+  const distanceUs = Math.abs(row.meanUs - row.medianUs) - resolutionUs;
+  if (distanceUs > 2 * row.stddevUs) {
+    return [
+      `ERROR: The median and mean for ${row.phrase} are more than twice the standard`,
+      '       deviation apart. These results are NOT reliable.',
+    ];
+  }
+  if (distanceUs > row.stddevUs) {
+    return [
+      `WARNING: The median and mean for ${row.phrase} are not within a normal deviation`,
+      '        These results are probably not that reliable.',
+    ];
+  }
+  return [];
+}
+
+function percentileLines(report: Report, { complete }: AbCounts, options: AbTextOptions): string[] {
+  const { total } = report.latency;
+  if (options.noPercentiles === true || complete < 2 || total.count === 0) return [];
+  const ms = (latencyUs: number): string => String(abRoundMs(latencyUs)).padStart(5);
+  return [
+    '',
+    'Percentage of the requests served within a certain time (ms)',
+    ...PERCENTILES.map((percent) => `  ${percent}%  ${ms(abPercentileUs(total, percent))}`),
+    ` 100%  ${ms(total.maxUs)} (longest request)`,
+  ];
+}
