@@ -6,7 +6,7 @@ const ATTEMPTS = 5;
  * A TCP port of 127.0.0.1 that was free a moment ago, for programs that cannot listen on port 0.
  * Another process can take it first, so start such a program through `withFreePort`.
  */
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

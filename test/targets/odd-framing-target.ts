@@ -9,7 +9,10 @@ const extended = `64;name="va;lue"\r\n${body}\r\n0\r\nX-Trailer: 1\r\nX-Other: 2
 /** Replies that a client must read correctly though few servers send them (RFC 9110, RFC 9112). */
 const replies = {
   'continue-first': `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n${body}`,
-  'two-interim-replies': `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n${body}`,
+  'two-interim-replies': [
+    'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n',
+    `HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n${body}`,
+  ].join(''),
   'no-content-with-length': 'HTTP/1.1 204 No Content\r\nContent-Length: 100\r\n\r\n',
   'not-modified-with-length': 'HTTP/1.1 304 Not Modified\r\nContent-Length: 100\r\n\r\n',
   // Transfer-Encoding wins over Content-Length (RFC 9112 section 6.3).
