@@ -121,7 +121,11 @@ function rateLines(report: Report, { complete }: AbCounts, options: AbTextOption
   return lines;
 }
 
-/** Left out where no complete reply was timed: a table of zeros would claim that something was measured. */
+/**
+ * Left out where no complete reply was timed: a table of zeros would claim that something was measured.
+ * There are no warnings that mean and median are further apart than the standard deviation: in no set of
+ * numbers are they, and ab's warnings come from comparing numbers that it has rounded to ms before.
+ */
 function timesLines(report: Report, options: AbTextOptions): string[] {
   if (report.latency.total.count === 0) return [];
   const rows = abTimesRows(report.latency);
@@ -129,12 +133,7 @@ function timesLines(report: Report, options: AbTextOptions): string[] {
   if (options.shortTimes === true) {
     return [...head, `${' '.repeat(14)}min   avg   max`, ...rows.map(shortTimesLine)];
   }
-  return [
-    ...head,
-    `${' '.repeat(14)}min  mean[+/-sd] median   max`,
-    ...rows.map(timesLine),
-    ...rows.flatMap(warningLines),
-  ];
+  return [...head, `${' '.repeat(14)}min  mean[+/-sd] median   max`, ...rows.map(timesLine)];
 }
 
 function timesLine(row: AbTimesRow): string {
@@ -151,28 +150,6 @@ function shortTimesLine(row: AbTimesRow): string {
   const mean = String(abRoundMs(row.meanUs)).padStart(5);
   const max = String(abRoundMs(row.maxUs)).padStart(5);
   return `${`${row.label}:`.padEnd(12)}${min} ${mean}${max}`;
-}
-
-/**
- * ab compares numbers that it has rounded to ms already and so warns about its own rounding. This compares µs,
- * and leaves aside what may come from the cut mean and from the width of the median's histogram bucket.
- */
-function warningLines(row: AbTimesRow): string[] {
-  const resolutionUs = 1 + row.medianUs / 1_024;
-  const distanceUs = Math.abs(row.meanUs - row.medianUs) - resolutionUs;
-  if (distanceUs > 2 * row.stddevUs) {
-    return [
-      `ERROR: The median and mean for ${row.phrase} are more than twice the standard`,
-      '       deviation apart. These results are NOT reliable.',
-    ];
-  }
-  if (distanceUs > row.stddevUs) {
-    return [
-      `WARNING: The median and mean for ${row.phrase} are not within a normal deviation`,
-      '        These results are probably not that reliable.',
-    ];
-  }
-  return [];
 }
 
 function percentileLines(report: Report, { complete }: AbCounts, options: AbTextOptions): string[] {

@@ -4,8 +4,6 @@ import type { Latency, Report } from '../report.schema.js';
 /** One row of ab's table of connection times, unrounded, in µs. */
 export interface AbTimesRow {
   readonly label: 'Connect' | 'Processing' | 'Waiting' | 'Total';
-  /** How ab's warnings call it. */
-  readonly phrase: string;
   readonly count: number;
   readonly minUs: number;
   /** Cut to whole µs, as ab does before it rounds to ms. */
@@ -21,14 +19,14 @@ export interface AbTimesRow {
  */
 export function abTimesRows({ total, processing, connect, wait, reused }: Report['latency']): AbTimesRow[] {
   return [
-    abTimesRow('Connect', 'the initial connection time', connect, reused.count),
-    abTimesRow('Processing', 'the processing time', processing, 0),
-    abTimesRow('Waiting', 'the waiting time', wait, 0),
-    abTimesRow('Total', 'the total time', total, 0),
+    abTimesRow('Connect', connect, reused.count),
+    abTimesRow('Processing', processing, 0),
+    abTimesRow('Waiting', wait, 0),
+    abTimesRow('Total', total, 0),
   ];
 }
 
-function abTimesRow(label: AbTimesRow['label'], phrase: string, latency: Latency, zeros: number): AbTimesRow {
+function abTimesRow(label: AbTimesRow['label'], latency: Latency, zeros: number): AbTimesRow {
   const count = latency.count + zeros;
   const sumUs = latency.meanUs * latency.count;
   // A sum that lies within rounding of a whole number of µs is that number: samples are whole.
@@ -36,7 +34,6 @@ function abTimesRow(label: AbTimesRow['label'], phrase: string, latency: Latency
   const atRankUs = (rank: number): number => (rank <= zeros ? 0 : latencyAtRankUs(latency, rank - zeros));
   return {
     label,
-    phrase,
     count,
     minUs: zeros > 0 ? 0 : latency.minUs,
     meanUs,
