@@ -7,6 +7,7 @@ export * from './metrics/fatal.js';
 export * from './metrics/histogram.js';
 export * from './metrics/interval.js';
 export * from './metrics/ledger.js';
+export * from './plan/body-bytes.js';
 export * from './plan/parse-plan.js';
 export * from './plan/plan.schema.js';
 export * from './plan/request-lines.js';

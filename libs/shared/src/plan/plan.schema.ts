@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
 import { parseDurationMs } from '../units.js';
+import { utf8Bytes } from './body-bytes.js';
 import { parseTarget } from './target.js';
 
 /** Defaults of a plan, in one table. What is absent here is required or has no value unless given. */
@@ -24,23 +25,21 @@ export const DEFAULT_DURATION_MS = 10_000;
 
 const NO_LINE_BREAK = /^[^\r\n\0]*$/;
 
-function wholeNumber(most: number, what: string) {
+function wholeNumber(most: number) {
   return z
-    .number(`${what} must be a whole number`)
-    .int(`${what} must be a whole number`)
-    .min(1, `${what} must be at least 1`)
-    .max(most, `${what} must be at most ${most}`);
+    .number('must be a whole number')
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .max(most, `must be at most ${most}`);
 }
 
 /** A number of ms, or text like `30s`. */
 function durationMs(mostMs: number) {
-  return z.union([z.number(), z.string()]).transform((value, context) => {
+  const expected = `must be a duration between 1ms and ${mostMs / 1000}s, like 30s`;
+  return z.union([z.number(), z.string()], expected).transform((value, context) => {
     const parsed = typeof value === 'number' ? value : parseDurationMs(value);
     if (parsed === undefined || !Number.isInteger(parsed) || parsed < 1 || parsed > mostMs) {
-      context.addIssue({
-        code: 'custom',
-        message: `must be a duration between 1ms and ${mostMs / 1000}s, like 30s`,
-      });
+      context.addIssue({ code: 'custom', message: expected });
       return z.NEVER;
     }
     return parsed;
@@ -53,28 +52,28 @@ const headerLine = z
   .max(LIMITS.maxRequestHeaderBytes)
   .regex(NO_LINE_BREAK, 'a header line must not hold a line break');
 
-const headers = z.union([
-  z.array(headerLine).max(LIMITS.maxRequestHeaders),
-  z
-    .record(
-      z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'not a header name'),
-      z.union([z.string(), z.number()]),
-    )
-    .transform((record) => Object.entries(record).map(([name, value]) => `${name}: ${value}`))
-    .pipe(z.array(headerLine).max(LIMITS.maxRequestHeaders)),
-]);
+const headers = z.union(
+  [
+    z.array(headerLine).max(LIMITS.maxRequestHeaders),
+    z
+      .record(
+        z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'not a header name'),
+        z.union([z.string(), z.number()]),
+      )
+      .transform((record) => Object.entries(record).map(([name, value]) => `${name}: ${value}`))
+      .pipe(z.array(headerLine).max(LIMITS.maxRequestHeaders)),
+  ],
+  'must be a list of lines `Name: value`, or a map of header names to values',
+);
 
-/**
- * What a user asks for. Flat, so that a YAML plan is short. Accepted in the same form everywhere: plan file,
- * command line, REST. Parsing gives a plan that parses to itself.
- */
-export const planSchema = z
-  .strictObject({
+/** The fields of a plan, each checked by itself. */
+const planFields = z.strictObject(
+  {
     /** Shown in lists and reports. */
     name: z.string().min(1).max(200).regex(NO_LINE_BREAK, 'must be one line').optional(),
     /** `http://host[:port]/path` */
     target: z
-      .string()
+      .string({ error: (issue) => (issue.input === undefined ? 'is missing' : 'must be text') })
       .max(LIMITS.maxTargetLength)
       .superRefine((address, context) => {
         const target = parseTarget(address);
@@ -93,16 +92,21 @@ export const planSchema = z
     /** True: send exactly `headers`. False: Host, User-Agent, Accept, Connection and Content-Length are added. */
     exactHeaders: z.boolean().default(PLAN_DEFAULTS.exactHeaders),
     /** Request body as text, or as base64. */
-    body: z.string().max(LIMITS.maxRequestBodyBytes).optional(),
+    body: z
+      .string()
+      .refine((body) => utf8Bytes(body) <= LIMITS.maxRequestBodyBytes, {
+        message: `must be at most ${LIMITS.maxRequestBodyBytes} bytes`,
+      })
+      .optional(),
     bodyBase64: z
       .base64()
       .max(Math.ceil(LIMITS.maxRequestBodyBytes / 3) * 4)
       .optional(),
     keepAlive: z.boolean().default(PLAN_DEFAULTS.keepAlive),
     /** Connections that are kept busy, over all agents. */
-    connections: wholeNumber(LIMITS.maxConnections, 'connections').default(PLAN_DEFAULTS.connections),
+    connections: wholeNumber(LIMITS.maxConnections).default(PLAN_DEFAULTS.connections),
     /** Budget: requests, duration, or both (whichever is used up first). Neither: 10 s. */
-    requests: wholeNumber(LIMITS.maxRequests, 'requests').optional(),
+    requests: wholeNumber(LIMITS.maxRequests).optional(),
     durationMs: durationMs(LIMITS.maxDurationMs).optional(),
     /** Other spelling of `durationMs` for people: `duration: 30s`. */
     duration: durationMs(LIMITS.maxDurationMs).optional(),
@@ -118,49 +122,80 @@ export const planSchema = z
     onSocketError: z.enum(['continue', 'stop']).default(PLAN_DEFAULTS.onSocketError),
     /** Whether one request is sent alone before all others, as `ab` does; its reply is the reference. */
     probe: z.boolean().default(PLAN_DEFAULTS.probe),
-    maxReplyHeaderBytes: wholeNumber(LIMITS.maxReplyHeaderBytes, 'maxReplyHeaderBytes').default(
-      PLAN_DEFAULTS.maxReplyHeaderBytes,
-    ),
-    maxReplyBodyBytes: wholeNumber(LIMITS.maxReplyBodyBytes, 'maxReplyBodyBytes').default(
-      PLAN_DEFAULTS.maxReplyBodyBytes,
-    ),
+    maxReplyHeaderBytes: wholeNumber(LIMITS.maxReplyHeaderBytes).default(PLAN_DEFAULTS.maxReplyHeaderBytes),
+    maxReplyBodyBytes: wholeNumber(LIMITS.maxReplyBodyBytes).default(PLAN_DEFAULTS.maxReplyBodyBytes),
     /** Number of slots to use; absent: as many as are free, at most one per connection. */
-    slots: wholeNumber(LIMITS.maxShards, 'slots').optional(),
-  })
-  .superRefine((plan, context) => {
-    if (plan.requests !== undefined && plan.connections > plan.requests) {
-      context.addIssue({
-        code: 'custom',
-        path: ['connections'],
-        message: `${plan.connections} connections are more than ${plan.requests} requests`,
-      });
-    }
-    if (plan.slots !== undefined && plan.slots > plan.connections) {
-      context.addIssue({
-        code: 'custom',
-        path: ['slots'],
-        message: `${plan.slots} slots are more than ${plan.connections} connections`,
-      });
-    }
-    for (const [short, long] of [
-      ['duration', 'durationMs'],
-      ['timeout', 'timeoutMs'],
-    ] as const) {
-      if (plan[short] !== undefined && plan[long] !== undefined) {
-        context.addIssue({ code: 'custom', path: [short], message: `give ${short} or ${long}, not both` });
-      }
-    }
-    if (plan.body !== undefined && plan.bodyBase64 !== undefined) {
-      context.addIssue({
-        code: 'custom',
-        path: ['bodyBase64'],
-        message: 'give body or bodyBase64, not both',
-      });
-    }
-    if (plan.checkLength && !plan.probe) {
-      context.addIssue({ code: 'custom', path: ['checkLength'], message: 'needs probe: true' });
-    }
-  })
+    slots: wholeNumber(LIMITS.maxShards).optional(),
+  },
+  {
+    error: (issue) =>
+      issue.code === 'invalid_type' ? 'must be an object with fields such as target' : undefined,
+  },
+);
+type PlanFields = z.output<typeof planFields>;
+
+/**
+ * A check of fields against each other. It runs whenever these fields are right by themselves, so that all
+ * problems of a plan come at once; its problem is put down to the first of them.
+ */
+function together<Field extends keyof PlanFields>(
+  fields: readonly [Field, ...Field[]],
+  problemOf: (plan: Pick<PlanFields, Field>) => string | undefined,
+) {
+  const wanted = new Set<PropertyKey>(fields);
+  return z.superRefine<PlanFields>(
+    (plan, context) => {
+      const message = problemOf(plan);
+      if (message !== undefined)
+        context.addIssue({ code: 'custom', path: [fields[0]], message, params: { isTogether: true } });
+    },
+    {
+      when: ({ value, issues }) =>
+        typeof value === 'object' &&
+        value !== null &&
+        !issues.some((issue) => wanted.has(issue.path?.[0] ?? '') && !isTogether(issue)),
+    },
+  );
+}
+
+/** True for a problem that another check of this kind found: the fields are right by themselves. */
+function isTogether(issue: z.core.$ZodRawIssue): boolean {
+  return issue.code === 'custom' && issue.params?.['isTogether'] === true;
+}
+
+function eitherOf<Field extends keyof PlanFields>(
+  plan: Pick<PlanFields, Field>,
+  one: Field,
+  other: Field,
+): string | undefined {
+  return plan[one] !== undefined && plan[other] !== undefined
+    ? `give ${one} or ${other}, not both`
+    : undefined;
+}
+
+/**
+ * What a user asks for. Flat, so that a YAML plan is short. Accepted in the same form everywhere: plan file,
+ * command line, REST. Parsing gives a plan that parses to itself.
+ */
+export const planSchema = planFields
+  .check(
+    together(['connections', 'requests'], ({ connections, requests }) =>
+      requests !== undefined && connections > requests
+        ? `${connections} connections are more than ${requests} requests`
+        : undefined,
+    ),
+    together(['slots', 'connections'], ({ slots, connections }) =>
+      slots !== undefined && slots > connections
+        ? `${slots} slots are more than ${connections} connections`
+        : undefined,
+    ),
+    together(['duration', 'durationMs'], (plan) => eitherOf(plan, 'duration', 'durationMs')),
+    together(['timeout', 'timeoutMs'], (plan) => eitherOf(plan, 'timeout', 'timeoutMs')),
+    together(['bodyBase64', 'body'], (plan) => eitherOf(plan, 'bodyBase64', 'body')),
+    together(['checkLength', 'probe'], ({ checkLength, probe }) =>
+      checkLength && !probe ? 'needs probe: true' : undefined,
+    ),
+  )
   .transform(({ duration, timeout, ...plan }) => {
     const givenMs = plan.durationMs ?? duration;
     const budget = givenMs ?? (plan.requests === undefined ? DEFAULT_DURATION_MS : undefined);

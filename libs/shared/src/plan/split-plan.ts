@@ -1,4 +1,5 @@
 import { PROTOCOL_VERSION } from '../wire/protocol-version.js';
+import { bodyBytesOf } from './body-bytes.js';
 import type { Plan } from './plan.schema.js';
 import { requestHeaderLines } from './request-lines.js';
 import type { Shard } from './shard.schema.js';
@@ -66,23 +67,4 @@ export function splitPlan(plan: Plan, runId: string, shardCount: number): Shard[
     onSocketError: plan.onSocketError,
     probe: plan.probe && shardIndex === 0,
   }));
-}
-
-/** Length in bytes of the request body of a plan, as it goes on the wire. */
-function bodyBytesOf(plan: Plan): number {
-  if (plan.bodyBase64 !== undefined) {
-    const padding = plan.bodyBase64.endsWith('==') ? 2 : plan.bodyBase64.endsWith('=') ? 1 : 0;
-    return (plan.bodyBase64.length / 4) * 3 - padding;
-  }
-  return utf8Bytes(plan.body ?? '');
-}
-
-/** UTF-8 length; a lone surrogate becomes the three bytes of U+FFFD, as every encoder does it. */
-function utf8Bytes(text: string): number {
-  let bytes = 0;
-  for (const character of text) {
-    const code = character.codePointAt(0) ?? 0;
-    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x1_0000 ? 3 : 4;
-  }
-  return bytes;
 }
