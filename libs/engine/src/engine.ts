@@ -1,0 +1,287 @@
+/**
+ * Drives one shard in one thread: prepare, probe, start at the common instant, run, drain, end. The only file
+ * that knows load, transport and recorder together.
+ */
+import {
+  COUNTER,
+  type Fatal,
+  type Interval,
+  LIMITS,
+  type ProbeResult,
+  type Shard,
+  type ShardTotals,
+} from '@broadside/shared';
+import { Budget } from './budget.js';
+import { type Clock, monotonicClock } from './clock.js';
+import { ClosedLoad, type ProbeOutcome } from './closed-load.js';
+import { encodeRequest } from './encode-request.js';
+import { type EnginePhase, movePhase } from './engine-phase.js';
+import { IntervalClock } from './recorder/interval-clock.js';
+import { Recorder } from './recorder/recorder.js';
+import { type Lookup, type ResolvedAddress, resolveTarget, systemLookup } from './resolve-target.js';
+import { COMMAND, type ShardControl } from './shard-control.js';
+import { SocketTransport } from './transport/socket-transport.js';
+import type { CloseCause, Transport, TransportHandler, TransportName } from './transport/transport.js';
+
+/** Grace for requests in flight when the time is over. Without any, slow replies would vanish from the numbers. */
+const DRAIN_MS = 1_000;
+/** Longest wait between two looks at the control memory, should a wake-up be lost. */
+const CONTROL_POLL_US = 1_000_000;
+
+/** Receives what an engine has to say. Called from the engine's thread, never after `onEnded` or `onRefused`. */
+export interface ShardSink {
+  /** Name resolved, address allowed, request encoded: the engine waits for `probe` or `start`. */
+  onReady(): void;
+  /** The shard cannot be run here; nothing was sent. */
+  onRefused(fatal: Fatal): void;
+  /** Outcome of the probe. @param tookUs from the attempt to connect to the outcome. */
+  onProbed(result: ProbeResult, tookUs: number): void;
+  onInterval(interval: Interval): void;
+  onEnded(end: ShardEnd): void;
+}
+
+export interface ShardEnd {
+  readonly totals: ShardTotals;
+  /** Why the shard ended before its budget was used up; absent otherwise, and after `stop`. */
+  readonly fatal?: Fatal;
+  /** First `Server` value seen; empty when there was none. */
+  readonly server: string;
+  /** All addresses of the target's name, and the one that was used. */
+  readonly addresses: readonly string[];
+  readonly address: string;
+  readonly transport: TransportName;
+  /** Start as reached minus start as asked for, in µs; 0 when the load was never started. */
+  readonly startSkewUs: number;
+}
+
+export interface ShardRunOptions {
+  readonly shard: Shard;
+  readonly control: ShardControl;
+  readonly sink: ShardSink;
+  /** The target policy, asked about each resolved address. */
+  readonly isAllowed: (address: string) => boolean;
+  readonly lookup?: Lookup;
+  readonly clock?: Clock;
+  readonly openTransport?: (options: OpenTransportOptions) => Transport;
+}
+
+export interface OpenTransportOptions {
+  readonly address: ResolvedAddress;
+  readonly port: number;
+  readonly connections: number;
+  readonly clock: Clock;
+}
+
+export interface ShardRun {
+  /** Resolves after `onEnded` or `onRefused`; rejects only for a defect of ours. */
+  readonly ended: Promise<void>;
+  /** To be called in the engine's thread after each order written into the control memory. */
+  wake(): void;
+}
+
+/** Begins to run a shard in this thread. Everything it finds goes to the sink. */
+export function runShard(options: ShardRunOptions): ShardRun {
+  let engine: ShardEngine | undefined;
+  const ended = prepare(options).then((prepared) => {
+    if (prepared.ok) {
+      engine = new ShardEngine(options, prepared);
+      return engine.run();
+    }
+    options.sink.onRefused(prepared.fatal);
+    return undefined;
+  });
+  return { ended, wake: () => engine?.wake() };
+}
+
+interface Prepared {
+  readonly ok: true;
+  readonly transport: Transport;
+  readonly requestBytes: Uint8Array;
+  readonly address: ResolvedAddress;
+  readonly addresses: readonly string[];
+}
+
+async function prepare(options: ShardRunOptions): Promise<Prepared | { ok: false; fatal: Fatal }> {
+  const { shard, isAllowed, lookup = systemLookup, clock = monotonicClock } = options;
+  const { scheme, host, port } = shard.target;
+  if (scheme !== 'http') {
+    const message = 'https targets are not supported by this version';
+    return { ok: false, fatal: { code: 'NOT_SUPPORTED', message } };
+  }
+  const resolution = await resolveTarget(host, { lookup, isAllowed });
+  if (!resolution.ok) return resolution;
+  const { used: address, addresses } = resolution;
+  const open = options.openTransport ?? ((given) => new SocketTransport(given));
+  const transport = open({ address, port, connections: shard.connections, clock });
+  return { ok: true, transport, requestBytes: encodeRequest(shard), address, addresses };
+}
+
+class ShardEngine implements TransportHandler {
+  readonly #options: ShardRunOptions;
+  readonly #prepared: Prepared;
+  readonly #clock: Clock;
+  readonly #budget: Budget;
+  readonly #recorder = new Recorder();
+  readonly #intervals: IntervalClock;
+  readonly #load: ClosedLoad;
+  #phase: EnginePhase = 'preparing';
+  #hasProbed = false;
+  #startUs = 0;
+  #startSkewUs = 0;
+  #drainUntilUs = 0;
+  #fatal: Fatal | undefined;
+
+  constructor(options: ShardRunOptions, prepared: Prepared) {
+    const { shard, sink } = options;
+    const { transport, requestBytes, address } = prepared;
+    this.#options = options;
+    this.#prepared = prepared;
+    this.#clock = options.clock ?? monotonicClock;
+    this.#budget = new Budget(shard.requests);
+    const { runId, shardIndex, attempt } = shard;
+    this.#intervals = new IntervalClock({
+      attempt: { runId, shardIndex, attempt },
+      intervalMs: LIMITS.intervalMs,
+      recorder: this.#recorder,
+      read: () => ({
+        inFlight: this.#load.inFlight,
+        openConnections: this.#load.openConnections,
+        idleUs: transport.idleUs(),
+      }),
+      onInterval: (interval) => sink.onInterval(interval),
+    });
+    this.#load = new ClosedLoad({
+      shard,
+      requestBytes,
+      peer: `${address.family === 6 ? `[${address.address}]` : address.address}:${shard.target.port}`,
+      transport,
+      clock: this.#clock,
+      budget: this.#budget,
+      recorder: this.#recorder,
+      intervals: this.#intervals,
+      events: {
+        onProbed: (outcome) => this.#onProbed(outcome),
+        onFatal: (fatal) => this.#onFatal(fatal),
+      },
+    });
+  }
+
+  run(): Promise<void> {
+    this.#move('ready');
+    this.#options.sink.onReady();
+    return this.#prepared.transport.run(this);
+  }
+
+  wake(): void {
+    this.#prepared.transport.wake();
+  }
+
+  onOpen(connection: number): void {
+    this.#load.onOpen(connection);
+  }
+
+  onData(connection: number, buffer: Uint8Array, start: number, end: number): void {
+    this.#load.onData(connection, buffer, start, end);
+  }
+
+  onClose(connection: number, cause: CloseCause, errno: number): void {
+    this.#load.onClose(connection, cause, errno);
+  }
+
+  onTurn(nowUs: number): number {
+    this.#intervals.advance(nowUs);
+    this.#obey(nowUs);
+    if (this.#phase !== 'ended') this.#load.turn(nowUs);
+    this.#checkBudget(nowUs);
+    return this.#phase === 'ended' ? -1 : this.#nextUs(nowUs);
+  }
+
+  /** Looks at the control memory and at the start instant. */
+  #obey(nowUs: number): void {
+    const { control, shard } = this.#options;
+    const { command } = control;
+    if (this.#fatal !== undefined) this.#end(nowUs, COUNTER.notSentFatal);
+    else if (command === COMMAND.stop) this.#end(nowUs, COUNTER.notSentStopped);
+    else if (this.#phase === 'ready' && command === COMMAND.probe && !this.#hasProbed && shard.probe) {
+      this.#hasProbed = true;
+      this.#move('probing');
+      this.#load.probe(nowUs);
+    } else if (this.#phase === 'ready' && command === COMMAND.start) {
+      this.#startUs = control.startAtUs;
+      this.#move('armed');
+    }
+    if (this.#phase === 'armed' && nowUs >= this.#startUs) {
+      this.#move('running');
+      this.#startSkewUs = nowUs - this.#startUs;
+      this.#intervals.begin(this.#startUs, nowUs);
+      this.#load.start(shard.checkLength ? control.referenceBytes : -1);
+    }
+  }
+
+  #checkBudget(nowUs: number): void {
+    if (this.#phase === 'running') {
+      if (nowUs >= this.#timeOverUs()) {
+        this.#countNotSent(COUNTER.notSentTimeOver);
+        this.#drainUntilUs = nowUs + Math.min(this.#options.shard.timeoutMs, DRAIN_MS) * 1_000;
+        this.#move('draining');
+      } else if (!this.#budget.hasMore && this.#load.inFlight === 0) this.#end(nowUs);
+    }
+    if (this.#phase === 'draining' && (this.#load.inFlight === 0 || nowUs >= this.#drainUntilUs))
+      this.#end(nowUs);
+  }
+
+  #timeOverUs(): number {
+    const { durationMs } = this.#options.shard;
+    return durationMs === undefined ? Number.POSITIVE_INFINITY : this.#startUs + durationMs * 1_000;
+  }
+
+  #nextUs(nowUs: number): number {
+    let nextUs = Math.min(nowUs + CONTROL_POLL_US, this.#load.nextUs, this.#intervals.boundaryUs);
+    if (this.#phase === 'armed') nextUs = Math.min(nextUs, this.#startUs);
+    if (this.#phase === 'running') nextUs = Math.min(nextUs, this.#timeOverUs());
+    if (this.#phase === 'draining') nextUs = Math.min(nextUs, this.#drainUntilUs);
+    return nextUs;
+  }
+
+  #onProbed({ tookUs, status, bodyBytes, fatal }: ProbeOutcome): void {
+    this.#move('ready');
+    const server = this.#load.serverName.value;
+    const reply = { ok: true, status, bodyBytes, ...(server === '' ? {} : { server }) } as const;
+    this.#options.sink.onProbed(fatal === undefined ? reply : { ok: false, fatal }, tookUs);
+  }
+
+  #onFatal(fatal: Fatal): void {
+    this.#fatal ??= fatal;
+    this.#countNotSent(COUNTER.notSentFatal);
+    this.wake();
+  }
+
+  /** Closes the budget and books what is left of it. @param counter the reason. */
+  #countNotSent(counter: number): void {
+    const left = this.#budget.close();
+    this.#recorder.count(COUNTER.planned, left);
+    this.#recorder.count(counter, left);
+  }
+
+  /** @param counter why what is left of the budget was not sent; absent when nothing is left. */
+  #end(nowUs: number, counter?: number): void {
+    if (counter !== undefined) this.#countNotSent(counter);
+    this.#load.end();
+    if (this.#intervals.boundaryUs === Number.POSITIVE_INFINITY) this.#intervals.begin(nowUs, nowUs);
+    this.#move('ended');
+    const { addresses, address, transport } = this.#prepared;
+    this.#options.sink.onEnded({
+      totals: this.#intervals.end(nowUs),
+      ...(this.#fatal === undefined ? {} : { fatal: this.#fatal }),
+      server: this.#load.serverName.value,
+      addresses,
+      address: address.address,
+      transport: transport.name,
+      startSkewUs: this.#startSkewUs,
+    });
+  }
+
+  #move(to: EnginePhase): void {
+    this.#phase = movePhase(this.#phase, to);
+  }
+}

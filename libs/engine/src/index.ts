@@ -1,0 +1,13 @@
+/** The public door of libs/engine: run one shard in this thread, and what that needs. */
+export { type Clock, monotonicClock } from './clock.js';
+export {
+  type OpenTransportOptions,
+  runShard,
+  type ShardEnd,
+  type ShardRun,
+  type ShardRunOptions,
+  type ShardSink,
+} from './engine.js';
+export { type Lookup, type ResolvedAddress, systemLookup } from './resolve-target.js';
+export { ShardControl } from './shard-control.js';
+export type { Transport, TransportHandler, TransportName } from './transport/transport.js';

@@ -1,0 +1,120 @@
+import { GAUGE, GAUGE_NAMES, type Interval, type ShardAttempt, type ShardTotals } from '@broadside/shared';
+import type { Recorder } from './recorder.js';
+import { threadCpuUs } from './thread-cpu.js';
+
+/** What is read when an interval closes. */
+export interface Readings {
+  readonly inFlight: number;
+  readonly openConnections: number;
+  /** Time that the thread has spent waiting since it began. */
+  readonly idleUs: number;
+}
+
+export interface IntervalClockOptions {
+  readonly attempt: ShardAttempt;
+  readonly intervalMs: number;
+  readonly recorder: Recorder;
+  readonly read: () => Readings;
+  readonly onInterval: (interval: Interval) => void;
+}
+
+/**
+ * Cuts the run into intervals counted from its start instant. Every event handler calls `advance` with the
+ * time of its event before it records anything, so that an event is always in the interval of its own time,
+ * however late a timer comes. What was recorded before the start (the probe) belongs to interval 0.
+ */
+export class IntervalClock {
+  readonly #options: IntervalClockOptions;
+  #startUs = 0;
+  #boundaryUs = Number.POSITIVE_INFINITY;
+  #number = 0;
+  #firstSendUs = -1;
+  #lastEventUs = -1;
+  #readAtUs = 0;
+  #idleUs = 0;
+  #cpuUs = 0;
+  #busyShare = 0;
+
+  constructor(options: IntervalClockOptions) {
+    this.#options = options;
+  }
+
+  /** When the running interval ends; Infinity before `begin`. */
+  get boundaryUs(): number {
+    return this.#boundaryUs;
+  }
+
+  begin(startUs: number, nowUs: number): void {
+    this.#startUs = startUs;
+    this.#boundaryUs = startUs + this.#options.intervalMs * 1_000;
+    this.#firstSendUs = -1;
+    this.#lastEventUs = -1;
+    this.#readAtUs = nowUs;
+    this.#idleUs = this.#options.read().idleUs;
+    this.#cpuUs = threadCpuUs();
+  }
+
+  /** Closes the intervals that have ended by now, empty ones too. */
+  advance(nowUs: number): void {
+    if (nowUs >= this.#boundaryUs) this.#closeUntil(nowUs);
+  }
+
+  noteSend(nowUs: number): void {
+    if (this.#firstSendUs < 0) this.#firstSendUs = nowUs;
+    this.#lastEventUs = nowUs;
+  }
+
+  noteEvent(nowUs: number): void {
+    this.#lastEventUs = nowUs;
+  }
+
+  /** Closes the last interval. @returns the totals of the attempt. */
+  end(nowUs: number): ShardTotals {
+    this.advance(nowUs);
+    this.#close(nowUs, true);
+    this.#boundaryUs = Number.POSITIVE_INFINITY;
+    return { ...this.#options.attempt, intervals: this.#number, ...this.#options.recorder.totals() };
+  }
+
+  #closeUntil(nowUs: number): void {
+    while (nowUs >= this.#boundaryUs) {
+      this.#close(nowUs, false);
+      this.#boundaryUs += this.#options.intervalMs * 1_000;
+    }
+  }
+
+  #close(nowUs: number, isLast: boolean): void {
+    const { attempt, recorder, onInterval } = this.#options;
+    const observations = recorder.take(this.#readGauges(nowUs));
+    this.#firstSendUs = -1;
+    this.#lastEventUs = -1;
+    onInterval({ ...attempt, number: this.#number++, span: 1, isLast, ...observations });
+  }
+
+  #readGauges(nowUs: number): Float64Array {
+    const { inFlight, openConnections, idleUs } = this.#options.read();
+    const gauges = new Float64Array(GAUGE_NAMES.length);
+    const cpuUs = threadCpuUs();
+    const elapsedUs = nowUs - this.#readAtUs;
+    // Several intervals may close at once after a stall; the first of them has used up the elapsed time.
+    if (elapsedUs > 0) this.#busyShare = clampShare(1 - (idleUs - this.#idleUs) / elapsedUs);
+    gauges[GAUGE.inFlight] = inFlight;
+    gauges[GAUGE.openConnections] = openConnections;
+    gauges[GAUGE.busyShare] = this.#busyShare;
+    gauges[GAUGE.cpuUs] = Math.max(cpuUs - this.#cpuUs, 0);
+    gauges[GAUGE.firstSendUs] = this.#sinceStart(this.#firstSendUs);
+    gauges[GAUGE.lastEventUs] = this.#sinceStart(this.#lastEventUs);
+    this.#readAtUs = nowUs;
+    this.#idleUs = idleUs;
+    this.#cpuUs = cpuUs;
+    return gauges;
+  }
+
+  #sinceStart(atUs: number): number {
+    return atUs < 0 ? -1 : Math.max(atUs - this.#startUs, 0);
+  }
+}
+
+function clampShare(share: number): number {
+  return Math.min(Math.max(share, 0), 1);
+}
