@@ -1,0 +1,76 @@
+import { availableParallelism, hostname } from 'node:os';
+import { type Clock, monotonicClock } from '@broadside/engine';
+import { BroadsideError } from '@broadside/shared';
+import type { Logger } from 'pino';
+import type { ShardQueueWiring } from './queue/shard-queue-wiring.js';
+
+export interface AgentOptions {
+  /** `http://host:port` or `https://host:port` of the coordinator. */
+  readonly coordinatorUrl: string;
+  readonly joinToken: string;
+  /** How people recognise this agent; the host name unless told. */
+  readonly name?: string;
+  /** Shards at a time, one engine thread each; the number of cores unless told. */
+  readonly slots?: number;
+  /** The coordinator's own queue, for an agent in the same process. Stays the caller's to close. */
+  readonly queue?: ShardQueueWiring;
+  /** Instead of the Redis address that the coordinator names, where this machine reaches it by another one. */
+  readonly redisUrl?: string;
+  readonly logger: Logger;
+  /** How long the first connection, to the coordinator and then to Redis, is tried; 10 s unless told. */
+  readonly connectTimeoutMs?: number;
+  readonly clock?: Clock;
+  /** 0 ≤ number < 1; spreads the moments of reconnecting. */
+  readonly random?: () => number;
+}
+
+/** The options with every default filled in and every value checked. */
+export interface CheckedOptions
+  extends Required<Omit<AgentOptions, 'coordinatorUrl' | 'queue' | 'redisUrl'>> {
+  readonly coordinatorUrl: URL;
+  readonly queue: ShardQueueWiring | undefined;
+  readonly redisUrl: string | undefined;
+}
+
+const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
+const MAX_SLOTS = 1_024;
+
+/** @throws BroadsideError naming the first wrong value. */
+export function checkOptions(options: AgentOptions): CheckedOptions {
+  const { joinToken, logger, queue, redisUrl, random = Math.random, clock = monotonicClock } = options;
+  const name = options.name ?? hostname();
+  const slots = options.slots ?? Math.min(availableParallelism(), MAX_SLOTS);
+  if (!Number.isInteger(slots) || slots < 1 || slots > MAX_SLOTS) {
+    throw new BroadsideError('invalid', `the number of slots must be a whole number from 1 to ${MAX_SLOTS}`);
+  }
+  if (name.length < 1 || name.length > 255) {
+    throw new BroadsideError('invalid', 'the name of an agent must have 1 to 255 characters');
+  }
+  // Anything else cannot be put into a header; the token itself is not repeated.
+  if (!/^[\x21-\x7e]+$/.test(joinToken)) {
+    throw new BroadsideError('invalid', 'the join token must be printable characters without spaces');
+  }
+  return {
+    coordinatorUrl: checkUrl(options.coordinatorUrl),
+    joinToken,
+    name,
+    slots,
+    queue,
+    redisUrl,
+    logger,
+    connectTimeoutMs: options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
+    clock,
+    random,
+  };
+}
+
+function checkUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.hostname === '') {
+    throw new BroadsideError(
+      'invalid',
+      'the address of the coordinator must look like http://coordinator:7070',
+    );
+  }
+  return url;
+}

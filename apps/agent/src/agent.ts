@@ -1,0 +1,231 @@
+/** The life of an agent: connect, greet, take shards, drain, leave. */
+
+import { randomUUID } from 'node:crypto';
+import { BROADSIDE_VERSION, BroadsideError, PROTOCOL_VERSION, type QueueAddress } from '@broadside/shared';
+import { type AgentOptions, type CheckedOptions, checkOptions } from './agent-options.js';
+import { describeMachine } from './machine.js';
+import { connectRedisWiring } from './queue/redis-wiring.js';
+import { createShardConsumer } from './queue/shard-consumer.js';
+import type { ShardQueueConsumer, ShardQueueWiring } from './queue/shard-queue-wiring.js';
+import { ATTEMPT_TIMEOUTS, ShardAttempts } from './shard-attempts.js';
+import { SlotPool } from './slot/slot-pool.js';
+import { Uplink } from './uplink/uplink.js';
+import { within } from './within.js';
+
+/** How an agent's life ended. */
+export interface AgentEnd {
+  /** Why it ended by itself; absent after `drain` and `close`. */
+  readonly error?: BroadsideError;
+}
+
+export interface Agent {
+  readonly id: string;
+  readonly name: string;
+  readonly slots: number;
+  /** Resolves when the agent has left, whoever wanted it. Never rejects. */
+  readonly ended: Promise<AgentEnd>;
+  /**
+   * Leaves in an orderly way (SIGTERM): takes no more shards, stops the load, delivers intervals and results.
+   * Takes 20 s at most.
+   */
+  drain(): Promise<void>;
+  /** Leaves at once: as `drain`, but waits for little; shortens a `drain` that is under way. */
+  close(): Promise<void>;
+}
+
+const ENGINE_THREAD = new URL('./slot/engine-thread.js', import.meta.url);
+const STOP_TIMEOUT_MS = 5_000;
+const DRAIN_TIMEOUT_MS = 15_000;
+const CLOSE_TIMEOUT_MS = 2_000;
+const CONSUMER_CLOSE_TIMEOUT_MS = 3_000;
+
+/**
+ * Connects an agent to its coordinator and lets it take shards.
+ * @throws BroadsideError in one line when an option is wrong, the coordinator or its queue cannot be reached
+ *   within `connectTimeoutMs`, or the coordinator does not accept this agent. Nothing is left running then.
+ */
+export async function startAgent(options: AgentOptions): Promise<Agent> {
+  const agent = new RunningAgent(checkOptions(options));
+  await agent.start();
+  return agent;
+}
+
+class RunningAgent implements Agent {
+  readonly id = randomUUID();
+  readonly name: string;
+  readonly slots: number;
+  readonly ended: Promise<AgentEnd>;
+  readonly #options: CheckedOptions;
+  readonly #pool: SlotPool;
+  readonly #uplink: Uplink;
+  readonly #attempts: ShardAttempts;
+  #consumer: ShardQueueConsumer | undefined;
+  #queue: QueueAddress | undefined;
+  #closeQueue: () => void = () => undefined;
+  #leaving: Promise<void> | undefined;
+  #lastError: BroadsideError | undefined;
+  #hurry: () => void = () => undefined;
+  #sayEnded: (end: AgentEnd) => void = () => undefined;
+
+  constructor(options: CheckedOptions) {
+    const { name, slots, logger, clock } = options;
+    this.#options = options;
+    this.name = name;
+    this.slots = slots;
+    this.ended = new Promise((resolve) => {
+      this.#sayEnded = resolve;
+    });
+    this.#pool = new SlotPool({ slots, threadEntry: ENGINE_THREAD, logger, stopTimeoutMs: STOP_TIMEOUT_MS });
+    this.#uplink = this.#createUplink();
+    this.#attempts = new ShardAttempts({
+      runInSlot: (shard, events) => this.#pool.run(shard, events),
+      uplink: this.#uplink,
+      clock,
+      logger,
+      ...ATTEMPT_TIMEOUTS,
+    });
+  }
+
+  async start(): Promise<void> {
+    const { logger } = this.#options;
+    try {
+      const isWarm = this.#pool.warmUp();
+      const welcome = await this.#uplink.connect();
+      this.#queue = welcome.queue;
+      const wiring = await this.#chooseQueue(welcome.queue);
+      this.#assertStaying();
+      this.#consumer = createShardConsumer({
+        wiring,
+        agentId: this.id,
+        slots: this.slots,
+        onShard: (shard) => this.#attempts.carryOut(shard),
+        onInvalid: (attempt, fatal) => this.#attempts.refuseInvalid(attempt, fatal),
+      });
+      if (!(await within(this.#options.connectTimeoutMs, this.#consumer.waitUntilReady()))) {
+        throw new BroadsideError('unavailable', 'the queue of the coordinator does not answer', {
+          hint: 'check that its Redis runs and can be reached from this machine',
+        });
+      }
+      await isWarm;
+      this.#assertStaying();
+    } catch (error) {
+      await this.#leave(0);
+      // What was created while it was leaving already.
+      if (this.#consumer !== undefined) await within(CONSUMER_CLOSE_TIMEOUT_MS, this.#consumer.close());
+      this.#closeQueue();
+      throw error;
+    }
+    logger.info({ agent: this.id, slots: this.slots }, `agent ${this.name} is ready`);
+  }
+
+  drain(): Promise<void> {
+    return this.#leave(DRAIN_TIMEOUT_MS);
+  }
+
+  async close(): Promise<void> {
+    const timer = setTimeout(() => this.#hurry(), CLOSE_TIMEOUT_MS);
+    await this.#leave(CLOSE_TIMEOUT_MS);
+    clearTimeout(timer);
+  }
+
+  /** The coordinator may take its welcome back while the queue is being connected. */
+  #assertStaying(): void {
+    if (this.#leaving === undefined) return;
+    throw this.#lastError ?? new BroadsideError('unavailable', 'the agent was closed while it was starting');
+  }
+
+  #createUplink(): Uplink {
+    const { coordinatorUrl, joinToken, clock, random, logger, connectTimeoutMs } = this.#options;
+    return new Uplink({
+      coordinatorUrl,
+      joinToken,
+      greeting: {
+        kind: 'hello',
+        protocol: PROTOCOL_VERSION,
+        agentId: this.id,
+        name: this.name,
+        version: BROADSIDE_VERSION,
+        slots: this.slots,
+        machine: describeMachine(),
+      },
+      attempts: () => this.#attempts.list(),
+      freeSlots: () => this.#pool.freeCount,
+      events: {
+        onWelcome: ({ queue }) => {
+          this.#attempts.resend();
+          this.#checkQueue(queue);
+        },
+        onOrder: (order) => this.#attempts.obey(order),
+        onRoom: () => this.#attempts.pump(),
+        onRejected: (error) => this.#giveUp(error),
+      },
+      clock,
+      random,
+      logger,
+      connectTimeoutMs,
+    });
+  }
+
+  async #chooseQueue(address: QueueAddress): Promise<ShardQueueWiring> {
+    const { queue, redisUrl, logger, connectTimeoutMs } = this.#options;
+    if (queue !== undefined) return queue;
+    if (address.kind === 'embedded') {
+      throw new BroadsideError(
+        'conflict',
+        'this coordinator has an embedded queue; start it with --redis to join agents from other processes',
+      );
+    }
+    const url = redisUrl ?? address.url;
+    const wiring = await connectRedisWiring({ url, prefix: address.prefix, logger, connectTimeoutMs });
+    this.#closeQueue = () => wiring.close();
+    return wiring;
+  }
+
+  /** A coordinator that came back with another queue would give shards to where this agent does not look. */
+  #checkQueue(address: QueueAddress): void {
+    if (this.#queue === undefined || JSON.stringify(address) === JSON.stringify(this.#queue)) return;
+    this.#giveUp(
+      new BroadsideError('conflict', 'the coordinator came back with another queue; start this agent again'),
+    );
+  }
+
+  #giveUp(error: BroadsideError): void {
+    this.#options.logger.error(error.message);
+    this.#lastError = error;
+    // `leave` does not reject: each of its steps is bounded, and failures of the queue are expected here.
+    void this.#leave(CLOSE_TIMEOUT_MS);
+  }
+
+  /** @param timeoutMs for stopping the load and delivering what was measured. */
+  #leave(timeoutMs: number): Promise<void> {
+    this.#leaving ??= this.#stopEverything(timeoutMs).then(() =>
+      this.#sayEnded(this.#lastError === undefined ? {} : { error: this.#lastError }),
+    );
+    return this.#leaving;
+  }
+
+  async #stopEverything(timeoutMs: number): Promise<void> {
+    const { logger } = this.#options;
+    const hurried = new Promise<void>((resolve) => {
+      this.#hurry = resolve;
+    });
+    this.#attempts.drain();
+    try {
+      // Not waiting for what runs: that is what `settled` does, within its bound.
+      await this.#consumer?.pause(true);
+      await Promise.race([this.#attempts.settled(timeoutMs), hurried]);
+      await this.#pool.close();
+      // Closing waits until the results of the ended shards are delivered.
+      if (this.#consumer !== undefined) await within(CONSUMER_CLOSE_TIMEOUT_MS, this.#consumer.close());
+    } catch (failure) {
+      logger.warn(
+        { reason: failure instanceof Error ? failure.message : String(failure) },
+        'leaving the queue failed',
+      );
+    }
+    this.#closeQueue();
+    await this.#pool.close();
+    await this.#uplink.close();
+    this.#attempts.close();
+  }
+}

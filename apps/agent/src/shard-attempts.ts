@@ -1,0 +1,318 @@
+/**
+ * The shard attempts that live on this agent: in a slot, or only as frames that the coordinator has not
+ * acknowledged yet. Connects slots with the uplink; knows neither threads nor sockets.
+ *
+ *   job ─► slot prepares ─► ready ─► (probe ─► probed) ─► start ─► intervals … ─► result of the job
+ *                                                                     └─► outbox ─► acknowledged
+ */
+
+import type { Clock } from '@broadside/engine';
+import {
+  type AgentMessage,
+  type Fatal,
+  LIMITS,
+  type Shard,
+  type ShardAttempt,
+  type ShardResult,
+  shardAttemptKey,
+} from '@broadside/shared';
+import type { Logger } from 'pino';
+import type { SlotEvents, SlotRun } from './slot/slot.js';
+import { IntervalOutbox } from './uplink/interval-outbox.js';
+import type { ShardOrder, Uplink } from './uplink/uplink.js';
+
+export interface ShardAttemptsOptions {
+  readonly runInSlot: (shard: Shard, events: SlotEvents) => SlotRun;
+  readonly uplink: Pick<Uplink, 'send' | 'sendFrame' | 'clockOffset'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How long a prepared shard waits for its start beyond what its own probe may take. */
+  readonly startTimeoutMs: number;
+  /** How long the frames of an ended attempt wait for a coordinator that does not come back. */
+  readonly keepEndedMs: number;
+}
+
+export const ATTEMPT_TIMEOUTS = {
+  startTimeoutMs: LIMITS.readyTimeoutMs + 10_000,
+  keepEndedMs: 600_000,
+} as const;
+
+/** As many as one greeting may list. */
+const MAX_ATTEMPTS = 1_024;
+const MAX_CALLED_OFF = 1_000;
+
+interface LiveAttempt {
+  readonly attempt: ShardAttempt;
+  readonly outbox: IntervalOutbox;
+  run: SlotRun | undefined;
+  /** What was said before the start; said again after a broken connection, because it may be lost. */
+  readonly said: AgentMessage[];
+  hasStarted: boolean;
+  isFenced: boolean;
+  /** Gives up a shard that nobody starts; later forgets an attempt that nobody acknowledges. */
+  timer: NodeJS.Timeout | undefined;
+}
+
+export class ShardAttempts {
+  readonly #options: ShardAttemptsOptions;
+  readonly #live = new Map<string, LiveAttempt>();
+  /** Stopped or fenced before their job was claimed, with the reason; the oldest are forgotten. */
+  readonly #calledOff = new Map<string, string>();
+  readonly #waiters = new Set<() => void>();
+  #isDraining = false;
+
+  constructor(options: ShardAttemptsOptions) {
+    this.#options = options;
+  }
+
+  list(): ShardAttempt[] {
+    return [...this.#live.values()].map(({ attempt }) => attempt);
+  }
+
+  get runningCount(): number {
+    let count = 0;
+    for (const { run } of this.#live.values()) if (run !== undefined) count++;
+    return count;
+  }
+
+  /**
+   * Carries a shard out, from its preparation to its totals.
+   * @throws Error when it could not be prepared, was called off, or was never started; the coordinator is told.
+   */
+  async carryOut(shard: Shard): Promise<ShardResult> {
+    const live = this.#admit(shard);
+    const log = this.#options.logger.child({
+      run: shard.runId,
+      shard: shard.shardIndex,
+      attempt: shard.attempt,
+    });
+    let run: SlotRun;
+    try {
+      run = this.#options.runInSlot(shard, this.#slotEvents(live));
+    } catch (error) {
+      return this.#refuse(live, {
+        code: 'NO_SLOT',
+        message: error instanceof Error ? error.message : String(error),
+      });
+    }
+    live.run = run;
+    let isGivenUp = false;
+    const waitMs = this.#options.startTimeoutMs + shard.timeoutMs;
+    live.timer = setTimeout(() => {
+      isGivenUp = true;
+      run.stop();
+    }, waitMs);
+    log.info('shard taken');
+    const end = await run.ended;
+    clearTimeout(live.timer);
+    live.run = undefined;
+    if (end.kind === 'refused') {
+      log.warn({ code: end.fatal.code }, `shard refused: ${end.fatal.message}`);
+      return this.#refuse(live, end.fatal);
+    }
+    if (isGivenUp) {
+      const message = `no order to start came within ${Math.round(waitMs / 1_000)} s`;
+      log.warn(message);
+      return this.#refuse(live, { code: 'NO_START', message });
+    }
+    log.info(
+      { fatal: end.result.fatal?.message, merged: live.outbox.mergedCount || undefined },
+      'shard ended',
+    );
+    this.#afterEnd(live);
+    return end.result;
+  }
+
+  /** A job that holds no valid shard: said once, as long as there is a connection. */
+  refuseInvalid(attempt: ShardAttempt, fatal: Fatal): void {
+    this.#options.uplink.send({ kind: 'refused', shard: attempt, fatal });
+  }
+
+  /** After a greeting: everything that may have been lost with the old connection is said and sent again. */
+  resend(): void {
+    const uplink = this.#options.uplink;
+    if (this.#isDraining) uplink.send({ kind: 'draining' });
+    for (const live of this.#live.values()) {
+      live.outbox.rewind();
+      if (!live.hasStarted) for (const message of live.said) uplink.send(message);
+      this.#forgetIfDone(live);
+    }
+    this.pump();
+  }
+
+  /** Sends frames as long as the connection has room. */
+  pump(): void {
+    const uplink = this.#options.uplink;
+    for (const { outbox } of this.#live.values()) {
+      for (let bytes = outbox.peek(); bytes !== undefined; bytes = outbox.peek()) {
+        if (!uplink.sendFrame(bytes)) return;
+        outbox.markSent();
+      }
+    }
+  }
+
+  obey(order: ShardOrder): void {
+    const live = this.#live.get(shardAttemptKey(order.shard));
+    if (live === undefined) {
+      if (order.kind === 'stop') this.#callOff(order.shard, order.reason);
+      if (order.kind === 'fenced') this.#callOff(order.shard, 'the attempt is fenced');
+      return;
+    }
+    switch (order.kind) {
+      case 'probe':
+        live.run?.probe();
+        return;
+      case 'start':
+        this.#start(live, order.startAtUs, order.referenceBytes);
+        return;
+      case 'stop':
+        live.run?.stop();
+        return;
+      case 'ack':
+        live.outbox.acknowledge(order.number);
+        this.pump();
+        this.#forgetIfDone(live);
+        return;
+      case 'fenced':
+        live.isFenced = true;
+        live.run?.stop();
+        this.#forgetIfDone(live);
+    }
+  }
+
+  /** Takes no more shards and stops the load of those that run; their intervals and results still go out. */
+  drain(): void {
+    this.#isDraining = true;
+    this.#options.uplink.send({ kind: 'draining' });
+    for (const { run } of this.#live.values()) run?.stop();
+  }
+
+  /** Resolves when no attempt is left, or when `timeoutMs` is over. */
+  settled(timeoutMs: number): Promise<void> {
+    if (this.#live.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.#waiters.delete(check);
+        resolve();
+      };
+      const check = (): void => {
+        if (this.#live.size === 0) done();
+      };
+      const timer = setTimeout(done, timeoutMs);
+      this.#waiters.add(check);
+    });
+  }
+
+  /** Forgets everything; no timer is left. */
+  close(): void {
+    for (const live of this.#live.values()) clearTimeout(live.timer);
+    this.#live.clear();
+    for (const check of this.#waiters) check();
+  }
+
+  #admit({ runId, shardIndex, attempt: number }: Shard): LiveAttempt {
+    const attempt = { runId, shardIndex, attempt: number };
+    const key = shardAttemptKey(attempt);
+    const calledOff = this.#calledOff.get(key);
+    if (calledOff !== undefined) throw new Error(`called off before it began: ${calledOff}`);
+    if (this.#live.has(key)) throw new Error('this attempt is on this agent already');
+    if (this.#live.size >= MAX_ATTEMPTS) this.#forgetOldestEnded();
+    const live: LiveAttempt = {
+      attempt,
+      outbox: new IntervalOutbox(),
+      run: undefined,
+      said: [],
+      hasStarted: false,
+      isFenced: false,
+      timer: undefined,
+    };
+    this.#live.set(key, live);
+    if (this.#isDraining) {
+      return this.#refuse(live, {
+        code: 'AGENT_DRAINING',
+        message: 'the agent is leaving and takes no more shards',
+      });
+    }
+    return live;
+  }
+
+  #slotEvents(live: LiveAttempt): SlotEvents {
+    return {
+      onReady: () => this.#say(live, { kind: 'ready', shard: live.attempt }),
+      onProbed: (result) => this.#say(live, { kind: 'probed', shard: live.attempt, result }),
+      onInterval: (frame) => {
+        if (live.isFenced) return;
+        live.outbox.add(frame);
+        this.pump();
+      },
+    };
+  }
+
+  #start(live: LiveAttempt, startAtUs: number, referenceBytes: number | undefined): void {
+    if (live.hasStarted) return;
+    live.hasStarted = true;
+    clearTimeout(live.timer);
+    // Without a single round trip the clocks are taken to agree; the coordinator sees the missing estimate.
+    const offsetUs = this.#options.uplink.clockOffset?.offsetUs ?? 0;
+    live.run?.start(startAtUs - offsetUs, referenceBytes);
+  }
+
+  #say(live: LiveAttempt, message: AgentMessage): boolean {
+    live.said.push(message);
+    return this.#options.uplink.send(message);
+  }
+
+  /** Tells the coordinator and fails the job. What was measured until then is of no use to anybody. */
+  #refuse(live: LiveAttempt, fatal: Fatal): never {
+    clearTimeout(live.timer);
+    const wasHeard = this.#say(live, { kind: 'refused', shard: live.attempt, fatal });
+    if (wasHeard) this.#forget(live);
+    else this.#forgetLater(live);
+    throw new Error(`${fatal.message} (${fatal.code})`);
+  }
+
+  #afterEnd(live: LiveAttempt): void {
+    this.#forgetLater(live);
+    this.#forgetIfDone(live);
+  }
+
+  #forgetLater(live: LiveAttempt): void {
+    live.timer = setTimeout(() => {
+      this.#options.logger.error(
+        { ...live.attempt, frames: live.outbox.size },
+        'the coordinator did not acknowledge these intervals; they are given up',
+      );
+      this.#forget(live);
+    }, this.#options.keepEndedMs);
+  }
+
+  /** An attempt is done when it has left its slot and the coordinator has, or wants, nothing more of it. */
+  #forgetIfDone(live: LiveAttempt): void {
+    if (live.run === undefined && (live.isFenced || live.outbox.size === 0)) this.#forget(live);
+  }
+
+  #forget(live: LiveAttempt): void {
+    clearTimeout(live.timer);
+    this.#live.delete(shardAttemptKey(live.attempt));
+    for (const check of this.#waiters) check();
+  }
+
+  #forgetOldestEnded(): void {
+    for (const live of this.#live.values()) {
+      if (live.run !== undefined) continue;
+      this.#options.logger.error(
+        { ...live.attempt },
+        'too many unacknowledged attempts; the oldest is given up',
+      );
+      this.#forget(live);
+      return;
+    }
+  }
+
+  #callOff(attempt: ShardAttempt, reason: string): void {
+    this.#calledOff.set(shardAttemptKey(attempt), reason);
+    const [oldest] = this.#calledOff.keys();
+    if (this.#calledOff.size > MAX_CALLED_OFF && oldest !== undefined) this.#calledOff.delete(oldest);
+  }
+}

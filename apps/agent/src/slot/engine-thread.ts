@@ -1,0 +1,60 @@
+/** Entry of an engine thread: takes one shard after the other from its slot and runs the engine on it. */
+
+import { parentPort, type TransferListItem } from 'node:worker_threads';
+import { runShard, ShardControl, type ShardEnd, type ShardRun } from '@broadside/engine';
+import { encodeInterval, encodeTotals, type Fatal, type Shard } from '@broadside/shared';
+import { shardResultOf } from './shard-result.js';
+import type { SlotMessage, ThreadMessage } from './thread-message.js';
+
+if (parentPort === null) throw new Error('engine-thread is the entry of a thread');
+const port = parentPort;
+let run: ShardRun | undefined;
+
+function tell(message: ThreadMessage, moved: readonly TransferListItem[] = []): void {
+  port.postMessage(message, moved);
+}
+
+async function carryOut(shard: Shard, memory: SharedArrayBuffer): Promise<void> {
+  let end: ShardEnd | undefined;
+  let refusal: Fatal | undefined;
+  run = runShard({
+    shard,
+    control: new ShardControl(memory),
+    isAllowed: () => true,
+    sink: {
+      onReady: () => tell({ kind: 'ready' }),
+      onRefused: (fatal) => {
+        refusal = fatal;
+      },
+      onProbed: (result) => tell({ kind: 'probed', result }),
+      onInterval: (interval) => {
+        const bytes = encodeInterval(interval);
+        const { number, span } = interval;
+        tell({ kind: 'interval', frame: { number, span, bytes } }, [bytes.buffer]);
+      },
+      onEnded: (ended) => {
+        end = ended;
+      },
+    },
+  });
+  await run.ended;
+  run = undefined;
+  // Told only now, when the sockets are closed too: the slot gives out the next shard at once.
+  if (refusal !== undefined) tell({ kind: 'refused', fatal: refusal });
+  else if (end !== undefined) tell({ kind: 'ended', result: shardResultOf(end, encodeTotals(end.totals)) });
+  else throw new Error('the engine ended without saying how');
+}
+
+port.on('message', (message: SlotMessage) => {
+  if (message.kind === 'wake') {
+    run?.wake();
+    return;
+  }
+  carryOut(message.shard, message.control).catch((error: unknown) => {
+    tell({
+      kind: 'failed',
+      message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    });
+  });
+});
+tell({ kind: 'up' });

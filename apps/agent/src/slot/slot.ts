@@ -1,0 +1,201 @@
+import { Worker } from 'node:worker_threads';
+import { ShardControl } from '@broadside/engine';
+import type { Fatal, ProbeResult, Shard, ShardResult } from '@broadside/shared';
+import type { Logger } from 'pino';
+import { IntervalSum } from './interval-sum.js';
+import type { IntervalFrame, SlotMessage, ThreadMessage } from './thread-message.js';
+
+/** What happens to a shard in its slot, in this order; each of the first two at most once. */
+export interface SlotEvents {
+  onReady(): void;
+  onProbed(result: ProbeResult): void;
+  onInterval(frame: IntervalFrame): void;
+}
+
+/** How a shard left its slot. It always leaves: an engine that dies gives a result with a fatal error. */
+export type SlotEnd =
+  | { readonly kind: 'ended'; readonly result: ShardResult }
+  /** It could not be prepared; nothing was sent. */
+  | { readonly kind: 'refused'; readonly fatal: Fatal };
+
+/** A shard in a slot. Orders that make no sense any more are ignored by the engine. */
+export interface SlotRun {
+  probe(): void;
+  /** @param startAtUs on this process's clock. */
+  start(startAtUs: number, referenceBytes?: number): void;
+  stop(): void;
+  /** Never rejects. */
+  readonly ended: Promise<SlotEnd>;
+}
+
+export interface SlotOptions {
+  readonly index: number;
+  /** The script of the engine thread (engine-thread.js). */
+  readonly threadEntry: URL;
+  readonly logger: Logger;
+  /** How long a thread may take to end its shard after a stop; then it is terminated. */
+  readonly stopTimeoutMs: number;
+}
+
+interface CurrentRun {
+  readonly shard: Shard;
+  readonly control: ShardControl;
+  readonly events: SlotEvents;
+  readonly sum: IntervalSum;
+  readonly leave: (end: SlotEnd) => void;
+  stopTimer: NodeJS.Timeout | undefined;
+  /** Why the thread is being taken down, when it is us who do it. */
+  cause: string | undefined;
+}
+
+/** Room for one shard at a time, and the thread that runs it. The thread stays for the next shard. */
+export class Slot {
+  readonly #options: SlotOptions;
+  #thread: Worker | undefined;
+  #current: CurrentRun | undefined;
+  #isClosed = false;
+
+  constructor(options: SlotOptions) {
+    this.#options = options;
+  }
+
+  get isFree(): boolean {
+    return this.#current === undefined && !this.#isClosed;
+  }
+
+  /** Starts the thread, so that the first shard need not wait for it. Resolves when it is up, or has died. */
+  warmUp(): Promise<void> {
+    const thread = this.#spawn();
+    return new Promise((resolve) => {
+      thread.once('message', () => resolve());
+      thread.once('exit', () => resolve());
+    });
+  }
+
+  /** @throws Error when the slot is taken. */
+  run(shard: Shard, events: SlotEvents): SlotRun {
+    if (!this.isFree) throw new Error('the slot is taken');
+    const control = new ShardControl();
+    const ended = new Promise<SlotEnd>((leave) => {
+      const sum = new IntervalSum();
+      this.#current = { shard, control, events, sum, leave, stopTimer: undefined, cause: undefined };
+    });
+    const run = this.#current;
+    this.#tell({ kind: 'run', shard, control: control.memory });
+    const order = (write: () => void): void => {
+      // An order for a shard that has left must not wake the next one's engine.
+      if (run === undefined || run !== this.#current) return;
+      write();
+      this.#tell({ kind: 'wake' });
+    };
+    return {
+      probe: () => order(() => control.probe()),
+      start: (startAtUs, referenceBytes) => order(() => control.start(startAtUs, referenceBytes)),
+      stop: () => order(() => this.#stop(control)),
+      ended,
+    };
+  }
+
+  /** Ends the thread; a shard that is still in it leaves with a fatal error. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#current !== undefined) this.#current.cause ??= 'the agent was closed';
+    await this.#thread?.terminate();
+  }
+
+  #stop(control: ShardControl): void {
+    control.stop();
+    const run = this.#current;
+    if (run === undefined || run.stopTimer !== undefined) return;
+    const { stopTimeoutMs } = this.#options;
+    run.stopTimer = setTimeout(() => {
+      run.cause = `the engine did not end within ${stopTimeoutMs} ms after the stop`;
+      void this.#thread?.terminate();
+    }, stopTimeoutMs);
+  }
+
+  #tell(message: SlotMessage): void {
+    this.#spawn().postMessage(message);
+  }
+
+  /** The thread, started if there is none. */
+  #spawn(): Worker {
+    if (this.#thread !== undefined) return this.#thread;
+    const { index, threadEntry, logger } = this.#options;
+    const thread = new Worker(threadEntry, { name: `slot ${index}` });
+    this.#thread = thread;
+    let reason = 'its thread ended by itself';
+    thread.on('message', (message: ThreadMessage) => {
+      if (message.kind === 'failed') {
+        reason = message.message;
+        void thread.terminate();
+      } else this.#hear(message);
+    });
+    thread.on('error', (error: unknown) => {
+      reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    });
+    thread.on('messageerror', (error) => {
+      reason = error.message;
+      void thread.terminate();
+    });
+    thread.once('exit', () => {
+      this.#thread = undefined;
+      const run = this.#current;
+      if (this.#isClosed && run === undefined) return;
+      logger.error({ slot: index, reason: run?.cause ?? reason }, 'an engine thread ended unexpectedly');
+      if (run === undefined) return;
+      this.#leaveAfterCrash(run, run.cause ?? reason);
+      // The next shard finds a warm thread again; one that dies idle is only replaced when it is needed.
+      if (!this.#isClosed) this.#spawn();
+    });
+    return thread;
+  }
+
+  #hear(message: Exclude<ThreadMessage, { kind: 'failed' }>): void {
+    const run = this.#current;
+    if (run === undefined) return;
+    switch (message.kind) {
+      case 'up':
+        return;
+      case 'ready':
+        run.events.onReady();
+        return;
+      case 'probed':
+        run.events.onProbed(message.result);
+        return;
+      case 'interval':
+        run.sum.add(message.frame);
+        run.events.onInterval(message.frame);
+        return;
+      case 'ended':
+      case 'refused':
+        this.#leave(run, message);
+    }
+  }
+
+  #leaveAfterCrash(run: CurrentRun, reason: string): void {
+    const { frame, totals } = run.sum.close(run.shard);
+    if (frame !== undefined) run.events.onInterval(frame);
+    const { runId, shardIndex, attempt } = run.shard;
+    const message = `the engine of the shard died: ${reason.split('\n', 1)[0] ?? ''}`.slice(0, 1_000);
+    this.#leave(run, {
+      kind: 'ended',
+      result: {
+        runId,
+        shardIndex,
+        attempt,
+        totals: Buffer.from(totals).toString('base64'),
+        addresses: [],
+        startSkewUs: 0,
+        transport: 'unknown',
+        fatal: { code: 'ENGINE', message },
+      },
+    });
+  }
+
+  #leave(run: CurrentRun, end: SlotEnd): void {
+    clearTimeout(run.stopTimer);
+    this.#current = undefined;
+    run.leave(end);
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * What a slot and its engine thread tell each other. The orders during a shard (probe, start, stop) are written
+ * into the shard's control memory, because a thread that waits in the kernel reads no messages; `wake` only
+ * says that there is something to read.
+ */
+
+import type { Fatal, ProbeResult, Shard, ShardResult } from '@broadside/shared';
+
+/** One encoded interval (wire/frame.ts) with the slices of run time that it covers. */
+export interface IntervalFrame {
+  /** First slice covered, 0-based. */
+  readonly number: number;
+  /** How many slices are covered. */
+  readonly span: number;
+  readonly bytes: Uint8Array;
+}
+
+/** Slot to thread. One shard at a time: the next is given after `ended` or `refused`. */
+export type SlotMessage =
+  | { readonly kind: 'run'; readonly shard: Shard; readonly control: SharedArrayBuffer }
+  | { readonly kind: 'wake' };
+
+/** Thread to slot. The bytes of an interval are moved, not copied. */
+export type ThreadMessage =
+  /** Everything is loaded. */
+  | { readonly kind: 'up' }
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'refused'; readonly fatal: Fatal }
+  | { readonly kind: 'probed'; readonly result: ProbeResult }
+  | { readonly kind: 'interval'; readonly frame: IntervalFrame }
+  | { readonly kind: 'ended'; readonly result: ShardResult }
+  /** The engine threw: a defect of ours. The thread must not be used again. */
+  | { readonly kind: 'failed'; readonly message: string };
