@@ -20,10 +20,16 @@ export function parseDurationMs(text: string): number | undefined {
   return Math.round(sumMs);
 }
 
+/** Three digits: `1.23`, `12.3`, `123`. */
+function threeDigits(value: number): string {
+  if (value < 9.995) return value.toFixed(2);
+  return value < 99.95 ? value.toFixed(1) : value.toFixed(0);
+}
+
 /** `1m 30s`, `12.3s`, `850ms`: short, for people. */
 export function formatDurationMs(durationMs: number): string {
-  if (durationMs < 1_000) return `${Math.round(durationMs)}ms`;
-  if (durationMs < 60_000) return `${(durationMs / 1_000).toFixed(durationMs < 10_000 ? 2 : 1)}s`;
+  if (durationMs < 999.5) return `${Math.round(durationMs)}ms`;
+  if (durationMs < 59_950) return `${threeDigits(durationMs / 1_000)}s`;
   const seconds = Math.round(durationMs / 1_000);
   const hours = Math.floor(seconds / 3_600);
   const minutes = Math.floor((seconds % 3_600) / 60);
@@ -32,19 +38,20 @@ export function formatDurationMs(durationMs: number): string {
 
 /** `12µs`, `1.23ms`, `4.56s`: three digits, for people. */
 export function formatLatencyUs(latencyUs: number): string {
-  if (latencyUs < 1_000) return `${Math.round(latencyUs)}µs`;
-  if (latencyUs < 1_000_000) return `${(latencyUs / 1_000).toPrecision(3)}ms`;
-  return `${(latencyUs / 1_000_000).toPrecision(3)}s`;
+  if (latencyUs < 999.5) return `${Math.round(latencyUs)}µs`;
+  if (latencyUs < 999_500) return `${threeDigits(latencyUs / 1_000)}ms`;
+  return `${threeDigits(latencyUs / 1_000_000)}s`;
 }
 
 /** `999B`, `12.3KiB`, `4.56MiB`, with 1024 as the step. */
 export function formatBytes(sizeBytes: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-  let size = sizeBytes;
+  if (sizeBytes < 1_024) return `${Math.round(sizeBytes)}B`;
+  const units = ['KiB', 'MiB', 'GiB', 'TiB'];
+  let size = sizeBytes / 1_024;
   let unit = 0;
-  while (size >= 1_024 && unit < units.length - 1) {
+  while (size >= 1_023.5 && unit < units.length - 1) {
     size /= 1_024;
     unit++;
   }
-  return unit === 0 ? `${size}B` : `${size.toPrecision(4)}${units[unit] ?? ''}`;
+  return `${threeDigits(size)}${units[unit] ?? ''}`;
 }

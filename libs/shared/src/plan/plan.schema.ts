@@ -25,10 +25,11 @@ export const DEFAULT_DURATION_MS = 10_000;
 
 const NO_LINE_BREAK = /^[^\r\n\0]*$/;
 
+/** Not `int()`: its issues stop all checks of fields against each other. */
 function wholeNumber(most: number) {
   return z
     .number('must be a whole number')
-    .int('must be a whole number')
+    .multipleOf(1, 'must be a whole number')
     .min(1, 'must be at least 1')
     .max(most, `must be at most ${most}`);
 }

@@ -8,7 +8,8 @@ export interface Target {
   readonly path: string;
 }
 
-const ADDRESS = /^(?:(https?):\/\/)?(\[[0-9A-Fa-f:.]+\]|[^/?#:@[\]\s]+)(?::(\d*))?([/?][^#]*)?(?:#.*)?$/;
+const SCHEME = /^(https?):\/\//;
+const AFTER_SCHEME = /^(\[[0-9A-Fa-f:.]+\]|[^/?#:@[\]\s]+)(?::(\d*))?([/?][^#]*)?(?:#.*)?$/;
 
 /**
  * Splits `[http[s]://]host[:port][/path]`. User information is refused, because it would end in reports.
@@ -16,16 +17,17 @@ const ADDRESS = /^(?:(https?):\/\/)?(\[[0-9A-Fa-f:.]+\]|[^/?#:@[\]\s]+)(?::(\d*)
  */
 export function parseTarget(address: string): Target | string {
   if (hasBlankOrControl(address)) return 'the address has a blank or a control character';
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address) && !/^https?:\/\//.test(address)) {
+  const schemeText = SCHEME.exec(address)?.[1];
+  const scheme = schemeText === 'https' ? 'https' : 'http';
+  if (schemeText === undefined && /^(?:[a-z][a-z0-9+.-]*:\/\/|https?:)/i.test(address)) {
     return 'the address must begin with http:// or https://';
   }
   if (/^(?:https?:\/\/)?[^/?#]*@/.test(address)) {
     return 'the address must not hold a user name or password; use basic authentication instead';
   }
-  const match = ADDRESS.exec(address);
+  const match = AFTER_SCHEME.exec(address.replace(SCHEME, ''));
   if (match === null) return 'the address is not http://host[:port]/path';
-  const [, schemeText, hostText = '', portText, rest = ''] = match;
-  const scheme = schemeText === 'https' ? 'https' : 'http';
+  const [, hostText = '', portText, rest = ''] = match;
   const port = portText === undefined || portText === '' ? 0 : Number(portText);
   if (port > 65_535) return `port ${portText} is larger than 65535`;
   return {
