@@ -111,6 +111,8 @@ class Pools {
     const pool = new pg.Pool({ ...this.#config, max: maxConnections });
     // An idle connection that breaks is replaced at the next query; without a listener it ends the process.
     pool.on('error', this.#onError);
+    // The same holds while a connection is lent out, where the pool does not listen for its borrower.
+    pool.on('connect', (client) => client.on('error', this.#onError));
     this.#pools.push(pool);
     return pool;
   }

@@ -27,6 +27,8 @@ export class EmbeddedPostgres {
     this.#thread = new Worker(new URL('./postgres-thread.js', import.meta.url), {
       workerData: options,
       name: 'broadside-store',
+      // Flags of the main program (an evaluated script, an inspector) are not meant for this thread.
+      execArgv: [],
     });
     this.#exit = new Promise((resolve) => this.#thread.once('exit', () => resolve()));
     this.ready = new Promise((resolve, reject) => {

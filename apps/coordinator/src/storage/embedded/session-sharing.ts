@@ -18,6 +18,7 @@ import {
   FrontendReader,
   fatalError,
   greeting,
+  isClientCopy,
   type ListenChange,
   listenChangeOf,
   prefixStatementName,
@@ -148,9 +149,14 @@ export class SessionSharing {
     const listenChanges: ListenChange[] = [];
     const parts: Uint8Array[] = [];
     for (const original of client.unfinished) {
+      const sql = sqlOf(original) ?? '';
+      if (isClientCopy(sql)) {
+        this.#refuse(client, '0A000', 'the embedded store has no COPY from or to its client');
+        return;
+      }
       const { message, parsedName } = prefixStatementName(original, `c${client.id}_`);
       if (parsedName !== undefined) client.statements.add(parsedName);
-      const change = listenChangeOf(sqlOf(original) ?? '');
+      const change = listenChangeOf(sql);
       if (change !== undefined) listenChanges.push(change);
       parts.push(message.bytes);
     }

@@ -6,6 +6,7 @@ import {
   FrontendReader,
   fatalError,
   greeting,
+  isClientCopy,
   listenChangeOf,
   MAX_MESSAGE_BYTES,
   prefixStatementName,
@@ -115,6 +116,17 @@ describe('listenChangeOf', () => {
       expect(listenChangeOf(sql)).toBeUndefined();
     },
   );
+});
+
+describe('isClientCopy', () => {
+  it.each([
+    ['-- all\ncopy t from stdin', true],
+    ['COPY (select 1) TO STDOUT', true],
+    ["copy t to '/tmp/file'", false],
+    ["select 'copy t from stdin'", false],
+  ])('judges %j', (sql, isCopy) => {
+    expect(isClientCopy(sql)).toBe(isCopy);
+  });
 });
 
 describe('prefixStatementName', () => {

@@ -112,12 +112,22 @@ export interface ListenChange {
 
 /** Reads `LISTEN x` and `UNLISTEN x`, comments before it left out; any other statement gives undefined. */
 export function listenChangeOf(sql: string): ListenChange | undefined {
-  const statement = sql.replace(/^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)+/, '');
-  const match = /^(listen|unlisten)\s+("(?:[^"]|"")+"|[a-z_][\w$]*|\*)\s*;?\s*$/i.exec(statement);
+  const match = /^(listen|unlisten)\s+("(?:[^"]|"")+"|[a-z_][\w$]*|\*)\s*;?\s*$/i.exec(
+    withoutLeadingComments(sql),
+  );
   const [, verb, name] = match ?? [];
   if (verb === undefined || name === undefined) return undefined;
   const channel = name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name.toLowerCase();
   return { kind: verb.toLowerCase() === 'listen' ? 'listen' : 'unlisten', channel };
+}
+
+/** Whether a statement would stream rows from or to its client. */
+export function isClientCopy(sql: string): boolean {
+  return /^copy\b[\s\S]*\b(stdin|stdout)\b/i.test(withoutLeadingComments(sql));
+}
+
+function withoutLeadingComments(sql: string): string {
+  return sql.replace(/^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)+/, '');
 }
 
 /**
