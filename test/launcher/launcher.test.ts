@@ -1,0 +1,177 @@
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { assertExitCode, startProcess } from '../support/process.js';
+import { Checkout } from './checkout.js';
+
+const tools = [
+  'sh',
+  'dirname',
+  'find',
+  'readlink',
+  'mkdir',
+  'rm',
+  'mv',
+  'cat',
+  'sleep',
+  'node',
+  'npm',
+  'env',
+];
+
+describe('./broadside', () => {
+  let checkout: Checkout;
+  beforeEach(async () => {
+    checkout = await Checkout.create();
+  });
+  afterEach(() => checkout.remove());
+
+  it('installs and builds at the first start, saying so on stderr only, and runs in the caller’s folder', async () => {
+    const first = await checkout.start(['ab', '-n', '1 2', ''], { cwd: tmpdir() });
+    assertExitCode(first, 0);
+    expect(JSON.parse(first.stdout)).toEqual({ args: ['ab', '-n', '1 2', ''], cwd: tmpdir() });
+    expect(first.stderr.split('\n')).toEqual([
+      expect.stringMatching(/^broadside: first start: installing/),
+      expect.stringMatching(/^broadside: building/),
+      '',
+    ]);
+  });
+
+  it('is quiet when nothing is to do, passes the exit code on, and works through links', async () => {
+    await checkout.start();
+    await symlink('broadside', join(checkout.folder, 'near'));
+    await mkdir(join(checkout.folder, 'bin'));
+    await symlink('../near', join(checkout.folder, 'bin/far'));
+    const linked = await checkout.start(['--fail']);
+    assertExitCode(linked, 9);
+    const far = await startProcess(join(checkout.folder, 'bin/far'), ['x']);
+    expect(await far.exit).toMatchObject({ exitCode: 0 });
+    expect(linked.stderr + far.stderr()).toBe('');
+    expect(await checkout.buildCount()).toBe(1);
+  });
+
+  it('builds again after a change to a source or the loss of one, not after a change to a test', async () => {
+    await checkout.write('libs/shared/src/old.js', '');
+    await checkout.write('libs/shared/src/a.test.ts', '');
+    await checkout.start();
+    await checkout.touch('libs/shared/src/a.test.ts');
+    await checkout.start();
+    expect(await checkout.buildCount()).toBe(1);
+    await rm(join(checkout.folder, 'libs/shared/src/old.js'));
+    await checkout.touch('libs/shared/src');
+    expect((await checkout.start()).stderr).toMatch(/^broadside: building.*\n$/);
+    expect(await checkout.buildCount()).toBe(2);
+    await rm(join(checkout.folder, 'libs/engine/dist'), { recursive: true });
+    await checkout.start();
+    expect(await checkout.buildCount()).toBe(3);
+  });
+
+  it('does not install again after a checkout that only changed times, but does after one that changed versions', async () => {
+    await checkout.start();
+    await checkout.touch('package-lock.json');
+    expect((await checkout.start()).stderr).not.toContain('installing');
+    await checkout.write('held/package.json', JSON.stringify({ name: 'held', version: '2.0.0' }));
+    const lock = await readFile(join(checkout.folder, 'package-lock.json'), 'utf8');
+    await checkout.write(
+      'package-lock.json',
+      lock
+        .replace('"held":{"version":"1.0.0"}', '"held":{"version":"2.0.0"}')
+        .replace('"node_modules/held":{', '"node_modules/held":{"version":"2.0.0",'),
+    );
+    await checkout.touch('package-lock.json');
+    expect((await checkout.start()).stderr).toContain('installing what changed');
+  });
+
+  it('says where the log of a failed build is, runs nothing, and builds again at the next start', async () => {
+    await checkout.write('break-the-build', '');
+    const failed = await checkout.start();
+    assertExitCode(failed, 70);
+    expect(failed.stdout).toBe('');
+    const log = /the build failed; see (.*)\n$/.exec(failed.stderr)?.[1] ?? '';
+    expect(await readFile(log, 'utf8')).toContain('error TS1: broken');
+    await rm(join(checkout.folder, 'break-the-build'));
+    assertExitCode(await checkout.start(), 0);
+  });
+
+  it('lets one of many starts build while the others wait', async () => {
+    const starts = await Promise.all([1, 2, 3, 4].map((number) => checkout.start([String(number)])));
+    for (const [index, result] of starts.entries()) {
+      assertExitCode(result, 0);
+      expect(JSON.parse(result.stdout)).toMatchObject({ args: [String(index + 1)] });
+    }
+    expect(await checkout.buildCount()).toBe(1);
+  });
+
+  it('does the same without flock, and takes over the lock of a start that was killed', async () => {
+    const path = await checkout.pathWith(tools);
+    const dead = await startProcess(process.execPath, ['-e', '']);
+    await dead.exit;
+    await mkdir(join(checkout.folder, '.cache/launcher/lock.d'), { recursive: true });
+    await writeFile(join(checkout.folder, '.cache/launcher/lock.d/pid'), `${dead.pid}\n`);
+    const starts = await Promise.all([1, 2, 3].map(() => checkout.start([], { env: { PATH: path } })));
+    for (const result of starts) assertExitCode(result, 0);
+    expect(await checkout.buildCount()).toBe(1);
+  });
+
+  it('says in one line that node is missing or too old', async () => {
+    const none = await checkout.start([], {
+      bareEnv: { PATH: await checkout.pathWith(['find', 'readlink']) },
+    });
+    assertExitCode(none, 70);
+    expect(none.stderr).toMatch(
+      /^broadside: needs Node\.js 20\.19 or newer; there is no node on the PATH\n$/,
+    );
+    for (const version of ['18.20.4', '20.18.9', '21.7.0', '22.11.0']) {
+      const path = await checkout.pathWith(['find', 'readlink'], { node: `echo ${version}` });
+      const old = await checkout.start([], { bareEnv: { PATH: path } });
+      assertExitCode(old, 70);
+      expect(old.stderr).toBe(
+        `broadside: needs Node.js 20.19 or newer (of the 22 line 22.12 or newer); ${path}/node is ${version}\n`,
+      );
+    }
+  });
+
+  it('says in one line that npm is missing', async () => {
+    const path = await checkout.pathWith(tools.filter((name) => name !== 'npm'));
+    const result = await checkout.start([], { env: { PATH: path } });
+    assertExitCode(result, 70);
+    expect(result.stderr).toBe('broadside: needs npm to install its packages; there is none on the PATH\n');
+  });
+
+  it.runIf(process.getuid?.() === 0)(
+    'runs what is built though it may not write, and says so when nothing is',
+    async () => {
+      const nobody = { uid: 65534, gid: 65534, env: { HOME: '/nonexistent' } };
+      const unbuilt = await checkout.start([], nobody);
+      assertExitCode(unbuilt, 70);
+      expect(unbuilt.stderr).toBe(`broadside: is not built, and ${checkout.folder} cannot be written to\n`);
+      await checkout.start();
+      await checkout.touch('apps/cli/src/main.js');
+      const built = await checkout.start(['x'], nobody);
+      assertExitCode(built, 0);
+      expect(built.stderr).toBe('');
+    },
+  );
+
+  it('keeps its own cost within 30 ms beyond that of node', async () => {
+    await checkout.start();
+    const main = join(checkout.folder, 'apps/cli/dist/main.js');
+    const withLauncher: number[] = [];
+    const withoutLauncher: number[] = [];
+    for (let round = 0; round < 9; round++) {
+      withoutLauncher.push(await elapsedMs(() => startProcess(process.execPath, [main])));
+      withLauncher.push(await elapsedMs(() => startProcess(join(checkout.folder, 'broadside'), [])));
+    }
+    // The quickest of each: what other processes on the machine add is not the launcher's.
+    expect(Math.min(...withLauncher) - Math.min(...withoutLauncher)).toBeLessThan(30);
+  });
+});
+
+async function elapsedMs(start: () => ReturnType<typeof startProcess>): Promise<number> {
+  const startMs = performance.now();
+  const child = await start();
+  child.endInput();
+  await child.exit;
+  return performance.now() - startMs;
+}
