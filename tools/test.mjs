@@ -1,0 +1,103 @@
+// `npm test`: everything from set-up to the closing line, on a fresh clone and on a developer's machine alike.
+//
+// Usage: npm test                  all checks and all tests
+//        npm test -- ARGUMENTS     tests only, the arguments handed to Vitest (a file name, -t TITLE …)
+
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { closingLine, tallyReport } from './closing-line.mjs';
+import { installMissingPrograms, thisMachine } from './debian-packages.mjs';
+import { isInstalled } from './installed.mjs';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+const reportPath = join(root, '.cache', 'vitest.json');
+const checks = ['format:check', 'lint', 'typecheck', 'dead-code', 'tidy'];
+const environment = { ...process.env, NX_ISOLATE_PLUGINS: 'false', DEBIAN_FRONTEND: 'noninteractive' };
+
+process.exitCode = main(process.argv.slice(2)) ? 0 : 1;
+
+/**
+ * @param {string[]} vitestArguments
+ * @returns {boolean} whether everything passed
+ */
+function main(vitestArguments) {
+  if (!isInstalled(root)) {
+    announce('npm ci');
+    if (!run('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'])) return giveUp('npm ci failed');
+  }
+  const note = installMissingPrograms(thisMachine(run));
+  announce('build');
+  if (!run('npm', ['run', '--silent', 'build'])) return giveUp('the build failed');
+
+  const tally = { passed: 0, failed: 0, skipped: 0 };
+  const failedChecks = [];
+  for (const check of vitestArguments.length === 0 ? checks : []) {
+    announce(check);
+    if (run('npm', ['run', '--silent', check])) tally.passed += 1;
+    else failedChecks.push(check);
+  }
+  announce('tests');
+  const tests = runTests(vitestArguments);
+
+  // Notes come last, where they are read; the closing line stands alone behind them.
+  if (note !== undefined) console.log(`npm test: ${note}`);
+  if (failedChecks.length > 0) console.log(`npm test: failed checks: ${failedChecks.join(', ')}`);
+  tally.passed += tests.passed;
+  tally.failed += tests.failed + failedChecks.length;
+  tally.skipped += tests.skipped;
+  console.log(closingLine(tally));
+  return tally.failed === 0;
+}
+
+/** @param {string[]} vitestArguments */
+function runTests(vitestArguments) {
+  mkdirSync(dirname(reportPath), { recursive: true });
+  rmSync(reportPath, { force: true });
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportPath}`];
+  const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
+  const isSuccess = run(process.execPath, [vitest, 'run', ...reporters, ...vitestArguments]);
+  const tally = readTally();
+  // An error outside of any test, or no test at all, shows in the exit code alone.
+  if (!isSuccess && tally.failed === 0) tally.failed = 1;
+  return tally;
+}
+
+function readTally() {
+  try {
+    return tallyReport(JSON.parse(readFileSync(reportPath, 'utf8')));
+  } catch (error) {
+    console.log(
+      `npm test: no report from Vitest (${error instanceof Error ? error.message : String(error)})`,
+    );
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+}
+
+/** @param {string} reason */
+function giveUp(reason) {
+  console.log(`npm test: ${reason}; nothing was tested`);
+  console.log(closingLine({ passed: 0, failed: 1, skipped: 0 }));
+  return false;
+}
+
+/** @param {string} title */
+function announce(title) {
+  console.log(`\n== ${title}`);
+}
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @returns {boolean} whether it ended with exit code 0
+ */
+function run(command, args) {
+  const result = spawnSync(command, args, {
+    cwd: root,
+    env: environment,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  if (result.error !== undefined) console.log(`npm test: cannot run ${command}: ${result.error.message}`);
+  return result.status === 0;
+}
