@@ -17,6 +17,7 @@ import { Deadlines } from './deadlines.js';
 import { fatalOf } from './fatal-of.js';
 import type { IntervalClock } from './recorder/interval-clock.js';
 import type { Recorder } from './recorder/recorder.js';
+import { ReplyMemory } from './transport/reply-memory.js';
 import { PARSED, ResponseParser } from './transport/response-parser.js';
 import { ServerName } from './transport/server-name.js';
 import { CLOSE_CAUSE, type CloseCause, type Transport } from './transport/transport.js';
@@ -40,13 +41,8 @@ const {
   bodyBytesReceived: BODY_BYTES_RECEIVED,
   bytesSent: BYTES_SENT,
 } = COUNTER;
-const {
-  closed: CLOSED,
-  connecting: CONNECTING,
-  busy: BUSY,
-  idle: IDLE,
-  lingering: LINGERING,
-} = CONNECTION_STATE;
+const { closed: CLOSED, connecting: CONNECTING, busy: BUSY } = CONNECTION_STATE;
+const { idle: IDLE, lingering: LINGERING, backingOff: BACKING_OFF } = CONNECTION_STATE;
 
 export interface ClosedLoadOptions {
   readonly shard: Shard;
@@ -118,9 +114,10 @@ export class ClosedLoad {
       timeoutMs: shard.timeoutMs,
     });
     const limits = { maxHeaderBytes: shard.maxReplyHeaderBytes, maxBodyBytes: shard.maxReplyBodyBytes };
+    const share = { serverName: this.serverName, memory: new ReplyMemory() };
     this.#connections = Array.from(
       { length: shard.connections },
-      () => new Connection(new ResponseParser(limits, this.serverName)),
+      () => new Connection(new ResponseParser(limits, share)),
     );
     this.#deadlines = new Deadlines(shard.connections);
     this.#opening = shard.connections;
@@ -362,7 +359,7 @@ export class ClosedLoad {
     const isHopeless = this.#patience.noteFailed(nowUs);
     if (isHopeless || this.#options.shard.onSocketError === 'stop') this.#giveUp(failure, errno);
     connection.backoffMs = nextBackoffMs(connection.backoffMs);
-    connection.state = CONNECTION_STATE.backingOff;
+    connection.state = BACKING_OFF;
     this.#setDeadline(index, nowUs + connection.backoffMs * 1_000);
   }
 

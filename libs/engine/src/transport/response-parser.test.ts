@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ReplyMemory } from './reply-memory.js';
 import { PARSED, ResponseParser } from './response-parser.js';
 import { ServerName } from './server-name.js';
 
@@ -21,7 +22,7 @@ interface Reading {
 /** Reads `bytes`, cut at the given positions, as one connection would until the first failure. */
 function read(bytes: Uint8Array, cuts: readonly number[], isHead = false, limits = LIMITS): Reading {
   const serverName = new ServerName();
-  const parser = new ResponseParser(limits, serverName);
+  const parser = new ResponseParser(limits, { serverName, memory: new ReplyMemory() });
   const replies: Reply[] = [];
   const note = (result: number): void => {
     const persists = result === PARSED.complete && parser.mayPersist;
@@ -336,7 +337,7 @@ describe('ResponseParser: limits and early ends', () => {
   });
 
   it('tells an end before the reply from an end inside it', () => {
-    const parser = new ResponseParser(LIMITS, new ServerName());
+    const parser = new ResponseParser(LIMITS, { serverName: new ServerName(), memory: new ReplyMemory() });
     parser.begin(false);
     expect(parser.end()).toBe(PARSED.nothing);
     for (const text of [
@@ -496,6 +497,38 @@ describe(`ResponseParser: random input (BROADSIDE_TEST_SEED=${SEED})`, () => {
       expect(read(bytes, manyCuts)).toEqual(whole);
       const wire = whole.replies.reduce((sum, r) => sum + r.wire, 0);
       expect(wire).toBeLessThanOrEqual(bytes.length);
+    }
+  });
+
+  it('reads replies the same way whether or not it has seen them before', () => {
+    const generator = new Generator(SEED + 2);
+    const buffer = new Uint8Array(4_096);
+    const memory = new ReplyMemory();
+    const serverName = new ServerName();
+    const parser = new ResponseParser(LIMITS, { serverName, memory });
+    let bytes = bytesOf(generator.reply().text);
+    for (let round = 0; round < 6_000; round++) {
+      const dice = generator.upTo(10);
+      if (dice === 0) bytes = bytesOf(generator.reply().text);
+      else if (dice === 1) bytes = generator.mutate(bytes);
+      else if (dice === 2) bytes = bytes.slice(0, 1 + generator.upTo(bytes.length));
+      const start = generator.pick([0, 0, 0, 4, 8, 1, 2]);
+      buffer.fill(generator.upTo(256));
+      buffer.set(bytes, start);
+      const end = start + bytes.length;
+      const outcome = (seen: ResponseParser): unknown[] => {
+        seen.begin(false);
+        const result = seen.feed(buffer, start, end);
+        const isComplete = result === PARSED.complete;
+        return [
+          result,
+          ...(isComplete
+            ? [seen.status, seen.bodyBytes, seen.wireBytes, seen.position, seen.mayPersist]
+            : []),
+        ];
+      };
+      const fresh = new ResponseParser(LIMITS, { serverName: new ServerName(), memory: new ReplyMemory() });
+      expect(outcome(parser)).toEqual(outcome(fresh));
     }
   });
 });

@@ -1,5 +1,6 @@
 /**
- * HTTP/1.x replies, read in place from receive buffers in whatever pieces they come (RFC 9112).
+ * HTTP/1.x replies, read in place from receive buffers in whatever pieces they come (RFC 9112). A long file,
+ * because the states of one machine share their fields and are best read together.
  *
  *   STATUS_LINE ─► STATUS_REST ─► LINE_START ─┬► NAME ─► value states ─► LINE_START
  *        ▲                                    │
@@ -9,7 +10,8 @@
  *                                                     └─► CHUNKED (chunked-body.ts) ─► complete
  *
  * The object of a connection is made once and holds integers only: nothing is allocated for a reply and no
- * slice of a buffer is kept. Decisions where the specification leaves room, each with its test:
+ * slice of a buffer is kept. A reply that repeats the last one is recognised without reading it
+ * (reply-memory.ts). Decisions where the specification leaves room, each with its test:
  * - A line may end in LF alone (RFC 9112 section 2.2).
  * - A folded line (section 5.2) continues a field that does not matter here and is skipped; after
  *   Content-Length, Transfer-Encoding or Connection, or before the first field, the reply is malformed.
@@ -22,6 +24,7 @@
  */
 import { byteAt } from './byte-at.js';
 import { CHUNKS_DONE, CHUNKS_MALFORMED, CHUNKS_TOO_LARGE, ChunkedBody } from './chunked-body.js';
+import type { ReplyMemory } from './reply-memory.js';
 import type { ServerName } from './server-name.js';
 
 /** What a call of `feed` or `end` has found. */
@@ -43,6 +46,12 @@ export interface ReplyLimits {
   /** Most bytes of status lines, header, interim replies, chunk framing and trailer together. */
   readonly maxHeaderBytes: number;
   readonly maxBodyBytes: number;
+}
+
+/** What all parsers of a shard have in common. */
+export interface ParserShare {
+  readonly serverName: ServerName;
+  readonly memory: ReplyMemory;
 }
 
 const STATUS_LINE = 0;
@@ -100,11 +109,15 @@ export class ResponseParser {
   bodyBytes = 0;
   /** Bytes of the reply so far as received, interim replies and framing included. */
   wireBytes = 0;
-  /** A `Connection: close` was in the reply. */
-  hasCloseToken = false;
+  /**
+   * Of a complete reply: whether the connection may carry another request (RFC 9112 section 9.3), as far as
+   * the target is concerned.
+   */
+  mayPersist = false;
 
   readonly #limits: ReplyLimits;
   readonly #serverName: ServerName;
+  readonly #memory: ReplyMemory;
   readonly #chunks = new ChunkedBody();
   #isHead = false;
 
@@ -117,6 +130,7 @@ export class ResponseParser {
   #headerBytes = 0;
   #minorVersion = 0;
   #contentLength = -1;
+  #hasCloseToken = false;
   #hasKeepAliveToken = false;
   #hasCoding = false;
   #hasChunked = false;
@@ -124,9 +138,10 @@ export class ResponseParser {
   #remaining = 0;
   #serverValue = '';
 
-  constructor(limits: ReplyLimits, serverName: ServerName) {
+  constructor(limits: ReplyLimits, shared: ParserShare) {
     this.#limits = limits;
-    this.#serverName = serverName;
+    this.#serverName = shared.serverName;
+    this.#memory = shared.memory;
   }
 
   /** Makes ready for the next reply. @param isHead the request was HEAD: its reply has no body. */
@@ -143,6 +158,8 @@ export class ResponseParser {
    * @returns one of `PARSED`. After anything but `more` call `begin` before the next `feed`.
    */
   feed(buffer: Uint8Array, start: number, end: number): number {
+    const isFirstPiece = this.wireBytes === 0;
+    if (isFirstPiece && this.#memory.isSame(buffer, start, end)) return this.#repeat(start, end);
     let position = start;
     let result: number = PARSED.more;
     while (position < end && result === PARSED.more) {
@@ -151,28 +168,40 @@ export class ResponseParser {
       position = this.position;
     }
     this.wireBytes += position - start;
+    if (result === PARSED.complete) {
+      this.mayPersist = this.#persists();
+      const isPlain = isFirstPiece && position === end && this.#state === BODY;
+      if (isPlain) this.#memory.remember(this, { buffer, start, end });
+    }
     return result;
   }
 
   /** The input has ended. @returns `complete` for a body that lasts until close, `truncated` or `nothing`. */
   end(): number {
+    this.mayPersist = false;
     if (this.#state === UNTIL_CLOSE) return PARSED.complete;
     return this.wireBytes === 0 ? PARSED.nothing : PARSED.truncated;
   }
 
-  /**
-   * Whether the connection may carry another request after this complete reply (RFC 9112 section 9.3), as far
-   * as the target is concerned.
-   */
-  get mayPersist(): boolean {
-    if (this.hasCloseToken || this.#state === UNTIL_CLOSE) return false;
+  /** The same reply as the last plain one. */
+  #repeat(start: number, end: number): number {
+    this.status = this.#memory.status;
+    this.bodyBytes = this.#memory.bodyBytes;
+    this.mayPersist = this.#memory.mayPersist;
+    this.wireBytes = end - start;
+    this.position = end;
+    return PARSED.complete;
+  }
+
+  #persists(): boolean {
+    if (this.#hasCloseToken) return false;
     if (this.#hasCoding && (this.#contentLength >= 0 || this.#minorVersion === 0)) return false;
     return this.#minorVersion > 0 || this.#hasKeepAliveToken;
   }
 
   #beginHeader(): void {
     this.status = 0;
-    this.hasCloseToken = false;
+    this.#hasCloseToken = false;
     this.#state = STATUS_LINE;
     this.#mark = 0;
     this.#field = NO_FIELD;
@@ -406,7 +435,7 @@ export class ResponseParser {
     if (this.#mark === 0) return true;
     const isOurs = this.#mark === -2 || this.#mark === this.#word.length;
     if (this.#field === CONNECTION) {
-      if (isOurs && this.#word === WORD_CLOSE) this.hasCloseToken = true;
+      if (isOurs && this.#word === WORD_CLOSE) this.#hasCloseToken = true;
       else if (isOurs) this.#hasKeepAliveToken = true;
       return true;
     }
