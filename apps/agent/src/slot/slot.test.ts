@@ -1,0 +1,203 @@
+import {
+  COUNTER,
+  counterOf,
+  decodeInterval,
+  decodeTotals,
+  encodeInterval,
+  GAUGE_NAMES,
+  type Interval,
+  ledgerProblems,
+  newCounters,
+  PROTOCOL_VERSION,
+  type Shard,
+} from '@broadside/shared';
+import { pino } from 'pino';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Slot, type SlotEnd, type SlotEvents } from './slot.js';
+import { SlotPool } from './slot-pool.js';
+import type { IntervalFrame } from './thread-message.js';
+
+const logger = pino({ level: 'silent' });
+
+/** Engine threads that misbehave; the real one is tested with real targets in test/agent. */
+function threadThat(does: string): URL {
+  const source = `
+    import { parentPort } from 'node:worker_threads';
+    let runs = 0;
+    parentPort.on('message', (message) => {
+      if (message.kind === 'run') { runs++; ${does} }
+    });
+    parentPort.postMessage({ kind: 'up' });
+  `;
+  return new URL(`data:text/javascript,${encodeURIComponent(source)}`);
+}
+
+const shard: Shard = {
+  runId: 'r1',
+  shardIndex: 3,
+  attempt: 1,
+  protocol: PROTOCOL_VERSION,
+  shardCount: 4,
+  target: { scheme: 'http', host: '127.0.0.1', port: 1, path: '/' },
+  request: { method: 'GET', httpVersion: '1.1', headerLines: [] },
+  keepAlive: true,
+  connections: 10,
+  requests: 1_000,
+  timeoutMs: 1_000,
+  maxReplyHeaderBytes: 1_000,
+  maxReplyBodyBytes: 1_000,
+  checkLength: false,
+  failOnStatus: false,
+  onSocketError: 'continue',
+  probe: false,
+};
+
+/** 400 sent in the first second, 390 of them answered, 10 connections open. */
+function firstSecond(): Interval {
+  const counters = newCounters();
+  counters[COUNTER.planned] = 400;
+  counters[COUNTER.sent] = 400;
+  counters[COUNTER.completed] = 385;
+  counters[COUNTER.timeout] = 5;
+  counters[COUNTER.connectionsAsked] = 12;
+  counters[COUNTER.connectionsOpened] = 11;
+  counters[COUNTER.connectionsClosedByUs] = 1;
+  return {
+    runId: 'r1',
+    shardIndex: 3,
+    attempt: 1,
+    number: 0,
+    span: 1,
+    isLast: false,
+    counters,
+    statusCounts: new Map([[200, 385]]),
+    gauges: new Float64Array(GAUGE_NAMES.length),
+    histograms: [],
+  };
+}
+
+interface Watched extends SlotEvents {
+  readonly frames: IntervalFrame[];
+  readonly heard: string[];
+}
+
+function watch(): Watched {
+  const frames: IntervalFrame[] = [];
+  const heard: string[] = [];
+  return {
+    frames,
+    heard,
+    onReady: () => heard.push('ready'),
+    onProbed: () => heard.push('probed'),
+    onInterval: (frame) => frames.push(frame),
+  };
+}
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0)) await each.close();
+});
+
+function slotWith(threadEntry: URL, stopTimeoutMs = 5_000): Slot {
+  const slot = new Slot({ index: 0, threadEntry, logger, stopTimeoutMs });
+  open.push(slot);
+  return slot;
+}
+
+function fatalOf(end: SlotEnd): { code: string; message: string } | undefined {
+  return end.kind === 'ended' ? end.result.fatal : end.fatal;
+}
+
+describe('Slot', () => {
+  it('turns a thread that throws into a result with a fatal error, and is free again', async () => {
+    const slot = slotWith(threadThat(`throw new Error('bad engine')`));
+    const end = await slot.run(shard, watch()).ended;
+    expect(fatalOf(end)).toMatchObject({ code: 'ENGINE' });
+    expect(fatalOf(end)?.message).toContain('bad engine');
+    expect(slot.isFree).toBe(true);
+  });
+
+  it('does the same for a thread that exits, and for one whose script cannot be loaded', async () => {
+    const exits = await slotWith(threadThat('process.exit(7)')).run(shard, watch()).ended;
+    expect(fatalOf(exits)?.code).toBe('ENGINE');
+    const broken = await slotWith(new URL('data:text/javascript,import "nowhere-to-be-found"')).run(
+      shard,
+      watch(),
+    ).ended;
+    expect(fatalOf(broken)?.code).toBe('ENGINE');
+  });
+
+  it('takes the next shard in a new thread after a crash', async () => {
+    // The count of runs begins again in a new thread, so the second shard here is again the first there.
+    const slot = slotWith(threadThat(`parentPort.postMessage({ kind: 'ready' }); process.exit(runs)`));
+    for (let round = 0; round < 3; round++) {
+      const watched = watch();
+      await slot.run(shard, watched).ended;
+      expect(watched.heard).toEqual(['ready']);
+    }
+  });
+
+  it('closes the books of a dead engine: what it had reported stays, and the sums balance', async () => {
+    const bytes = JSON.stringify([...encodeInterval(firstSecond())]);
+    const watched = watch();
+    const slot = slotWith(
+      threadThat(`
+        const bytes = new Uint8Array(${bytes});
+        parentPort.postMessage({ kind: 'interval', frame: { number: 0, span: 1, bytes } });
+        process.exit(1);
+      `),
+    );
+    const end = await slot.run(shard, watched).ended;
+    if (end.kind !== 'ended') throw new Error('no result');
+    const totals = decodeTotals(Buffer.from(end.result.totals, 'base64'));
+    expect(totals).toMatchObject({ runId: 'r1', shardIndex: 3, intervals: 2 });
+    expect(ledgerProblems(totals.counters, { isFinal: true, requests: 1_000 })).toEqual([]);
+    expect(counterOf(totals.counters, 'completed')).toBe(385);
+    expect(counterOf(totals.counters, 'inFlightAtEnd')).toBe(10);
+    expect(counterOf(totals.counters, 'notSentFatal')).toBe(600);
+    const intervals = watched.frames.map((frame) => decodeInterval(frame.bytes));
+    expect(intervals.map(({ number, isLast }) => [number, isLast])).toEqual([
+      [0, false],
+      [1, true],
+    ]);
+    const sum = newCounters();
+    for (const { counters } of intervals) for (const [i, n] of counters.entries()) sum[i] = (sum[i] ?? 0) + n;
+    expect(sum).toEqual(totals.counters);
+  });
+
+  it('terminates a thread that does not obey a stop within the bound, and says so', async () => {
+    const slot = slotWith(threadThat('for (;;);'), 200);
+    const run = slot.run(shard, watch());
+    run.stop();
+    expect(fatalOf(await run.ended)?.message).toContain('did not end within 200 ms');
+    expect(slot.isFree).toBe(true);
+  });
+
+  it('lets a shard leave when it is closed, whatever its thread does', async () => {
+    const slot = slotWith(threadThat('for (;;);'));
+    const run = slot.run(shard, watch());
+    await slot.close();
+    expect(fatalOf(await run.ended)?.message).toContain('the agent was closed');
+    expect(slot.isFree).toBe(false);
+  });
+
+  it('takes one shard at a time', () => {
+    const slot = slotWith(threadThat(''));
+    slot.run(shard, watch());
+    expect(slot.isFree).toBe(false);
+    expect(() => slot.run(shard, watch())).toThrow('taken');
+  });
+});
+
+describe('SlotPool', () => {
+  it('counts its free slots, fills all of them, and then has none', async () => {
+    const pool = new SlotPool({ slots: 2, threadEntry: threadThat(''), logger, stopTimeoutMs: 1_000 });
+    open.push(pool);
+    await pool.warmUp();
+    expect(pool.freeCount).toBe(2);
+    pool.run(shard, watch());
+    pool.run(shard, watch());
+    expect(pool.freeCount).toBe(0);
+    expect(() => pool.run(shard, watch())).toThrow('no slot is free');
+  });
+});
