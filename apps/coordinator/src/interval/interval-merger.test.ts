@@ -86,7 +86,10 @@ describe('the interval merger', () => {
         const [merged, wanted] = [merger.totals.histogram(name), expected.histogram(name)];
         expect(sameHistogram(merged.toSparse(), wanted.toSparse()), `seed ${seed}`).toBe(true);
       }
-      expect(closed.map((second) => second.second), `seed ${seed}`).toEqual(closed.map((_, i) => i));
+      expect(
+        closed.map((second) => second.second),
+        `seed ${seed}`,
+      ).toEqual(closed.map((_, i) => i));
       for (const second of closed) {
         const own = intervals.filter((interval) => interval.number === second.second);
         const completed = own.reduce((sum, each) => sum + (each.counters[COUNTER.completed] ?? 0), 0);
@@ -133,7 +136,9 @@ describe('the interval merger', () => {
   it('refuses an interval that overlaps another one instead of counting twice', () => {
     const merger = new IntervalMerger({ shardCount: 1 });
     merger.accept(intervalOf({ shardIndex: 0, number: 0, latenciesUs: [1] }));
-    expect(merger.accept(intervalOf({ shardIndex: 0, number: 0, span: 2, latenciesUs: [1, 1] }))).toBe('overlap');
+    expect(merger.accept(intervalOf({ shardIndex: 0, number: 0, span: 2, latenciesUs: [1, 1] }))).toBe(
+      'overlap',
+    );
     expect(merger.totals.counter('completed')).toBe(1);
   });
 });

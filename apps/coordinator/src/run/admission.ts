@@ -2,7 +2,7 @@
  * Which waiting run may start now, and why the others wait. Pure, so that "two runs must never each hold half
  * of the slots" is a property of one function: a run gets all its slots at once or none, and in order.
  */
-import { assignShards, type SlotOffer, shardCountFor, type SlotWish } from '../shard/shard-planner.js';
+import { assignShards, type SlotOffer, type SlotWish, shardCountFor } from '../shard/shard-planner.js';
 
 export interface WaitingRun extends SlotWish {
   readonly runId: string;

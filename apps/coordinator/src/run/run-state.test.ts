@@ -50,7 +50,12 @@ describe('the ending of a run', () => {
   });
 
   it('names the cause of the coordinator before anything that follows from it', () => {
-    const ending = endStateOf({ ...base, failure: 'agent a was not ready', stopReason: 'x', fatals: [fatal] });
+    const ending = endStateOf({
+      ...base,
+      failure: 'agent a was not ready',
+      stopReason: 'x',
+      fatals: [fatal],
+    });
     expect(ending).toEqual({ state: 'failed', reason: 'agent a was not ready' });
   });
 });

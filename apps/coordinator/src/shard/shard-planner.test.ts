@@ -43,7 +43,10 @@ describe('the assignment of shards', () => {
       return Math.floor((state / 2_147_483_648) * below);
     };
     for (let round = 0; round < 200; round++) {
-      const offers = Array.from({ length: 1 + next(8) }, (_, i) => ({ agentId: `a${i}`, freeSlots: next(5) }));
+      const offers = Array.from({ length: 1 + next(8) }, (_, i) => ({
+        agentId: `a${i}`,
+        freeSlots: next(5),
+      }));
       const all = offers.reduce((sum, offer) => sum + offer.freeSlots, 0);
       const wanted = 1 + next(12);
       const assigned = assignShards(wanted, offers);

@@ -1,0 +1,91 @@
+import { PROTOCOL_VERSION } from '@broadside/shared';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type AgentLink, AgentRegistry, type Hello } from './agent-registry.js';
+
+const limits = { silenceMs: 3_000, graceMs: 2_000 };
+const attempt = { runId: 'r', shardIndex: 0, attempt: 1 };
+
+function helloOf(agentId: string, slots = 2): Hello {
+  const machine = { hostname: 'h', cpus: 2, cpuModel: 'c', memoryBytes: 1, os: 'o', arch: 'a', node: 'n' };
+  return {
+    kind: 'hello',
+    protocol: PROTOCOL_VERSION,
+    agentId,
+    name: agentId,
+    version: '1',
+    slots,
+    machine,
+    attempts: [],
+  };
+}
+
+class RecordingLink implements AgentLink {
+  readonly closed: string[] = [];
+  send(): void {}
+  close(_code: number, reason: string): void {
+    this.closed.push(reason);
+  }
+}
+
+describe('the agent registry', () => {
+  let nowMs = 0;
+  let registry: AgentRegistry;
+  beforeEach(() => {
+    nowMs = 0;
+    registry = new AgentRegistry({ nowMs: () => nowMs, epochUs: () => nowMs * 1_000 });
+  });
+
+  it('counts reserved slots as taken', () => {
+    registry.join(helloOf('a'), new RecordingLink());
+    registry.reserve('a', attempt);
+    expect(registry.rooms()).toEqual([{ agentId: 'a', slots: 2, freeSlots: 1 }]);
+    registry.release('a', attempt);
+    expect(registry.rooms()[0]?.freeSlots).toBe(2);
+  });
+
+  it('takes an agent back within the grace, with its reservations and its age', () => {
+    const first = new RecordingLink();
+    registry.join(helloOf('a'), first);
+    registry.reserve('a', attempt);
+    nowMs = 1_000;
+    registry.disconnected('a', first);
+    expect(registry.rooms()[0]?.freeSlots).toBe(0);
+    nowMs = 2_900;
+    expect(registry.takeLost(limits)).toEqual([]);
+    registry.join(helloOf('a'), new RecordingLink());
+    nowMs = 5_000;
+    expect(registry.takeLost(limits)).toEqual([]);
+    expect(registry.rooms()[0]?.freeSlots).toBe(1);
+  });
+
+  it('loses an agent that does not come back, and one that is silent', () => {
+    const [a, b] = [new RecordingLink(), new RecordingLink()];
+    registry.join(helloOf('a'), a);
+    registry.join(helloOf('b'), b);
+    registry.disconnected('a', a);
+    nowMs = 2_500;
+    expect(registry.takeLost(limits).map((agent) => agent.id)).toEqual(['a']);
+    nowMs = 3_001;
+    expect(registry.takeLost(limits).map((agent) => agent.id)).toEqual(['b']);
+    expect(b.closed).toHaveLength(1);
+    expect(registry.rooms()).toEqual([]);
+  });
+
+  it('closes the older socket of an agent that connects twice, and ignores its end', () => {
+    const [first, second] = [new RecordingLink(), new RecordingLink()];
+    registry.join(helloOf('a'), first);
+    registry.join(helloOf('a'), second);
+    expect(first.closed).toHaveLength(1);
+    registry.disconnected('a', first);
+    expect(registry.rooms()[0]?.freeSlots).toBe(2);
+  });
+
+  it('offers no slot of an agent that is leaving, and forgets it when it has gone', () => {
+    const link = new RecordingLink();
+    registry.join(helloOf('a'), link);
+    registry.setDraining('a');
+    expect(registry.rooms()).toEqual([]);
+    registry.disconnected('a', link);
+    expect(registry.takeLost(limits).map((agent) => agent.id)).toEqual(['a']);
+  });
+});

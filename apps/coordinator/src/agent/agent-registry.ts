@@ -1,0 +1,172 @@
+import {
+  type AgentMessage,
+  type AgentSummary,
+  type CoordinatorMessage,
+  LIMITS,
+  type Machine,
+  type ShardAttempt,
+  shardAttemptKey,
+} from '@broadside/shared';
+import type { Clock } from '../clock.js';
+import type { AgentRoom } from '../run/admission.js';
+import { type LivenessLimits, livenessOf } from './agent-liveness.js';
+
+export type Hello = Extract<AgentMessage, { kind: 'hello' }>;
+
+/** What an agent is spoken to through. */
+export interface AgentLink {
+  send(message: CoordinatorMessage): void;
+  /** Ends the socket with a WebSocket close code and a reason. */
+  close(code: number, reason: string): void;
+}
+
+/** Everything that is known of one agent. */
+export interface AgentRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  readonly slots: number;
+  readonly machine: Machine;
+  readonly connectedAt: Date;
+  readonly clockOffsetUs: number;
+  readonly clockUncertaintyUs: number;
+}
+
+interface Entry {
+  record: AgentRecord;
+  link: AgentLink | undefined;
+  lastHeardMs: number;
+  closedAtMs: number | undefined;
+  isDraining: boolean;
+  /** Attempts that hold a slot. */
+  readonly reserved: Set<string>;
+}
+
+/** Before the first estimate arrives nothing is known of the clock but that it may be wrong by this much. */
+const UNKNOWN_UNCERTAINTY_US = 1_000_000;
+
+export const AGENT_LIVENESS: LivenessLimits = { silenceMs: LIMITS.agentSilenceMs, graceMs: 2_000 };
+
+/** The agents of the cluster, their sockets and their slots. Decides nothing but who is still there. */
+export class AgentRegistry {
+  readonly #clock: Clock;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Takes an agent in, or back. An older socket of the same agent is closed: it is dead or a double. */
+  join(hello: Hello, link: AgentLink): void {
+    const known = this.#entries.get(hello.agentId);
+    if (known?.link !== undefined) known.link.close(1008, 'this agent has connected again');
+    const nowMs = this.#clock.nowMs();
+    const record: AgentRecord = {
+      id: hello.agentId,
+      name: hello.name,
+      version: hello.version,
+      slots: hello.slots,
+      machine: hello.machine,
+      connectedAt: known?.record.connectedAt ?? new Date(),
+      clockOffsetUs: known?.record.clockOffsetUs ?? 0,
+      clockUncertaintyUs: known?.record.clockUncertaintyUs ?? UNKNOWN_UNCERTAINTY_US,
+    };
+    this.#entries.set(hello.agentId, {
+      record,
+      link,
+      lastHeardMs: nowMs,
+      closedAtMs: undefined,
+      isDraining: false,
+      reserved: known?.reserved ?? new Set(),
+    });
+  }
+
+  /** Notes that something came from the agent over this link. */
+  heard(agentId: string): void {
+    const entry = this.#entries.get(agentId);
+    if (entry !== undefined) entry.lastHeardMs = this.#clock.nowMs();
+  }
+
+  setClock(agentId: string, offsetUs: number, uncertaintyUs: number): void {
+    const entry = this.#entries.get(agentId);
+    if (entry === undefined) return;
+    entry.record = { ...entry.record, clockOffsetUs: offsetUs, clockUncertaintyUs: uncertaintyUs };
+  }
+
+  setDraining(agentId: string): void {
+    const entry = this.#entries.get(agentId);
+    if (entry !== undefined) entry.isDraining = true;
+  }
+
+  /** The socket has closed; an older socket of an agent that is back already does not count. */
+  disconnected(agentId: string, link: AgentLink): void {
+    const entry = this.#entries.get(agentId);
+    if (entry === undefined || entry.link !== link) return;
+    entry.link = undefined;
+    entry.closedAtMs = this.#clock.nowMs();
+  }
+
+  /** Removes and names the agents that count as lost now. */
+  takeLost(limits: LivenessLimits = AGENT_LIVENESS): AgentRecord[] {
+    const nowMs = this.#clock.nowMs();
+    const lost: AgentRecord[] = [];
+    for (const [id, entry] of this.#entries) {
+      // An agent that has said good-bye and holds nothing cannot come back to anything.
+      const isGone = entry.isDraining && entry.link === undefined && entry.reserved.size === 0;
+      if (!isGone && livenessOf(entry, nowMs, limits) !== 'lost') continue;
+      entry.link?.close(1008, 'nothing was heard from this agent for too long');
+      this.#entries.delete(id);
+      lost.push(entry.record);
+    }
+    return lost;
+  }
+
+  get(agentId: string): AgentRecord | undefined {
+    return this.#entries.get(agentId)?.record;
+  }
+
+  /** True when it was sent; an agent that is away for a moment gets what it needs when it is back. */
+  send(agentId: string, message: CoordinatorMessage): boolean {
+    const link = this.#entries.get(agentId)?.link;
+    link?.send(message);
+    return link !== undefined;
+  }
+
+  reserve(agentId: string, attempt: ShardAttempt): void {
+    this.#entries.get(agentId)?.reserved.add(shardAttemptKey(attempt));
+  }
+
+  release(agentId: string, attempt: ShardAttempt): void {
+    this.#entries.get(agentId)?.reserved.delete(shardAttemptKey(attempt));
+  }
+
+  /** What admission may count with: an agent that is away or leaving offers nothing new. */
+  rooms(): AgentRoom[] {
+    return [...this.#entries.values()]
+      .filter((entry) => !entry.isDraining)
+      .map((entry) => ({
+        agentId: entry.record.id,
+        slots: entry.record.slots,
+        freeSlots: freeSlotsOf(entry),
+      }));
+  }
+
+  summaries(): AgentSummary[] {
+    return [...this.#entries.values()].map((entry) => ({
+      id: entry.record.id,
+      name: entry.record.name,
+      version: entry.record.version,
+      slots: entry.record.slots,
+      freeSlots: freeSlotsOf(entry),
+      machine: entry.record.machine,
+      clockOffsetUs: entry.record.clockOffsetUs,
+      clockUncertaintyUs: entry.record.clockUncertaintyUs,
+      connectedAt: entry.record.connectedAt.toISOString(),
+    }));
+  }
+}
+
+function freeSlotsOf(entry: Entry): number {
+  if (entry.link === undefined || entry.isDraining) return 0;
+  return Math.max(entry.record.slots - entry.reserved.size, 0);
+}

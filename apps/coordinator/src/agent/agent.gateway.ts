@@ -1,0 +1,165 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import {
+  type AgentMessage,
+  BROADSIDE_VERSION,
+  type Interval,
+  LIMITS,
+  PROTOCOL_VERSION,
+  type QueueAddress,
+} from '@broadside/shared';
+import type { Logger } from 'pino';
+import { WebSocketServer } from 'ws';
+import type { Clock } from '../clock.js';
+import type { CoordinatorEvents } from '../events.js';
+import type { Secret } from '../http/secret.js';
+import { refuseUpgrade } from '../http/upgrade-router.js';
+import type { IntervalWriter } from '../interval/interval-writer.js';
+import type { AgentRegistry, Hello } from './agent-registry.js';
+import { AgentSocket, type AgentSocketEvents, CLOSE } from './agent-socket.js';
+
+export interface AgentGatewayParts {
+  readonly registry: AgentRegistry;
+  readonly events: CoordinatorEvents;
+  readonly writer: IntervalWriter;
+  readonly joinSecret: Secret;
+  readonly queue: QueueAddress;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** How often silence is looked for. */
+const LIVENESS_CHECK_MS = 250;
+/** Time for sockets to answer our good-bye. */
+const CLOSE_TIMEOUT_MS = 1_000;
+
+/** The WebSocket endpoint of the agents: checks, greets, and turns what arrives into events. */
+export class AgentGateway implements AgentSocketEvents {
+  readonly #parts: AgentGatewayParts;
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    maxPayload: LIMITS.maxFrameBytes,
+    perMessageDeflate: false,
+  });
+  readonly #sockets = new Set<AgentSocket>();
+  readonly #livenessTimer: NodeJS.Timeout;
+  #garbageCount = 0;
+
+  constructor(parts: AgentGatewayParts) {
+    this.#parts = parts;
+    this.#livenessTimer = setInterval(() => this.#dropLost(), LIVENESS_CHECK_MS);
+  }
+
+  /** Messages and frames that were no such thing, since the start. */
+  get garbageCount(): number {
+    return this.#garbageCount;
+  }
+
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    if (!this.#parts.joinSecret.matchesBearer(request.headers.authorization)) {
+      this.#parts.log.warn(`refused an agent from ${request.socket.remoteAddress}: wrong join token`);
+      refuseUpgrade(socket, 401, 'Unauthorized', 'the join token is missing or wrong');
+      return;
+    }
+    this.#server.handleUpgrade(request, socket, head, (accepted) => {
+      this.#sockets.add(new AgentSocket(accepted, this));
+    });
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#livenessTimer);
+    for (const socket of this.#sockets) socket.close(CLOSE.goingAway, 'the coordinator is stopping');
+    const timer = setTimeout(() => {
+      for (const socket of this.#sockets) socket.terminate();
+    }, CLOSE_TIMEOUT_MS);
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+    clearTimeout(timer);
+  }
+
+  onHello(socket: AgentSocket, hello: Hello): void {
+    const { registry, events, log, queue } = this.#parts;
+    registry.join(hello, socket);
+    log.info(`agent ${hello.name} (${hello.agentId}) joined with ${hello.slots} slots`);
+    socket.send({
+      kind: 'welcome',
+      protocol: PROTOCOL_VERSION,
+      version: BROADSIDE_VERSION,
+      queue,
+      heartbeatMs: LIMITS.heartbeatMs,
+    });
+    events.emit('agent-joined', { agentId: hello.agentId, attempts: hello.attempts });
+  }
+
+  onMessage(socket: AgentSocket, message: Exclude<AgentMessage, Hello>): void {
+    const { registry, events, clock } = this.#parts;
+    const agentId = socket.agentId ?? '';
+    registry.heard(agentId);
+    switch (message.kind) {
+      case 'heartbeat':
+        return;
+      case 'clock-probe':
+        socket.send({ kind: 'clock-reply', sentUs: message.sentUs, coordinatorUs: clock.epochUs() });
+        return;
+      case 'clock-offset':
+        registry.setClock(agentId, message.offsetUs, message.uncertaintyUs);
+        return;
+      case 'ready':
+        events.emit('shard-ready', { agentId, shard: message.shard });
+        return;
+      case 'refused':
+        events.emit('shard-refused', { agentId, shard: message.shard, fatal: message.fatal });
+        return;
+      case 'probed':
+        events.emit('shard-probed', { agentId, shard: message.shard, result: message.result });
+        return;
+      case 'draining':
+        registry.setDraining(agentId);
+        events.emit('agent-changed', { agentId });
+    }
+  }
+
+  onInterval(socket: AgentSocket, interval: Interval, frame: Buffer): void {
+    const { registry, events, writer } = this.#parts;
+    const agentId = socket.agentId ?? '';
+    registry.heard(agentId);
+    events.emit('interval-arrived', { agentId, interval, frame });
+    if (!writer.isFull) return;
+    // The store is slower than the agents: they keep their frames until it has caught up.
+    // Its heartbeats wait behind its frames, so its silence meanwhile is ours.
+    socket.pause();
+    const heldUp = setInterval(() => registry.heard(agentId), LIMITS.heartbeatMs);
+    void writer.whenRoom().then(() => {
+      clearInterval(heldUp);
+      registry.heard(agentId);
+      socket.resume();
+    });
+  }
+
+  onGarbage(socket: AgentSocket, reason: string): void {
+    this.#garbageCount++;
+    this.#parts.log.warn(`closed the socket of ${this.#nameOf(socket)}: ${reason}`);
+  }
+
+  onClosed(socket: AgentSocket): void {
+    this.#sockets.delete(socket);
+    const { agentId } = socket;
+    if (agentId === undefined) return;
+    this.#parts.registry.disconnected(agentId, socket);
+    this.#parts.events.emit('agent-changed', { agentId });
+  }
+
+  #nameOf(socket: AgentSocket): string {
+    if (socket.agentId === undefined) return 'an agent that has not said hello';
+    return `agent ${this.#parts.registry.get(socket.agentId)?.name ?? socket.agentId}`;
+  }
+
+  #dropLost(): void {
+    const { registry, events, log } = this.#parts;
+    for (const agent of registry.takeLost()) {
+      log.info(`agent ${agent.name} (${agent.id}) has gone`);
+      events.emit('agent-lost', { agentId: agent.id, agentName: agent.name });
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { AgentController } from './agent/agent.controller.js';
+import { AgentRegistry } from './agent/agent-registry.js';
+import { HealthController } from './health/health.controller.js';
+import { Health } from './health/health.js';
+import { RunController } from './run/run.controller.js';
+import { RunService } from './run/run.service.js';
+
+/** What the controllers need of the parts that were built beside Nest. */
+export interface AppParts {
+  readonly registry: AgentRegistry;
+  readonly runs: RunService;
+  readonly health: Health;
+}
+
+/** Nest stays at the rim: it serves REST; everything behind the controllers knows nothing of it. */
+@Module({})
+export class AppModule {
+  static of(parts: AppParts): DynamicModule {
+    return {
+      module: AppModule,
+      controllers: [RunController, AgentController, HealthController],
+      providers: [
+        { provide: AgentRegistry, useValue: parts.registry },
+        { provide: RunService, useValue: parts.runs },
+        { provide: Health, useValue: parts.health },
+      ],
+    };
+  }
+}

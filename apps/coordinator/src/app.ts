@@ -1,0 +1,59 @@
+/** The HTTP side: Nest with everything that stands before and behind its routes. */
+import 'reflect-metadata';
+import type { Server } from 'node:http';
+import { BroadsideError, problemsOf } from '@broadside/shared';
+import { StandardSchemaValidationPipe } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { AppModule } from './app.module.js';
+import type { Parts } from './build-parts.js';
+import { requireApiToken, securityHeaders } from './http/access.js';
+import { apiDocs } from './http/api-docs.js';
+import { ErrorFilter } from './http/error.filter.js';
+import { jsonBody } from './http/json-body.js';
+import { NestLogger } from './nest-logger.js';
+
+export interface AppOptions {
+  readonly parts: Parts;
+  readonly log: Logger;
+}
+
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 60_000;
+const KEEP_ALIVE_TIMEOUT_MS = 30_000;
+
+/** Built, and not yet listening. */
+export async function createApp(options: AppOptions): Promise<NestExpressApplication> {
+  const { parts, log } = options;
+  const app = await NestFactory.create<NestExpressApplication>(AppModule.of(parts), {
+    logger: new NestLogger(log),
+    // A failure to build is thrown to the caller, who can say what it was.
+    abortOnError: false,
+    bodyParser: false,
+  });
+  app.disable('x-powered-by');
+  app.use(securityHeaders);
+  app.use(requireApiToken(parts.apiSecret));
+  app.use(apiDocs());
+  app.use(jsonBody);
+  app.useGlobalFilters(new ErrorFilter(log));
+  app.useGlobalPipes(new StandardSchemaValidationPipe({ exceptionFactory: invalidBody }));
+  const server = app.getHttpServer() as Server;
+  server.headersTimeout = HEADERS_TIMEOUT_MS;
+  server.requestTimeout = REQUEST_TIMEOUT_MS;
+  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
+  parts.upgrades.attach(server);
+  return app;
+}
+
+function invalidBody(issues: readonly object[]): BroadsideError {
+  // All schemas of routes are zod's, and so are the issues that the pipe hands on.
+  const problems = problemsOf(new z.ZodError(issues as z.core.$ZodIssue[]));
+  const lines = problems
+    .slice(0, 5)
+    .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+  const more = problems.length > lines.length ? ` and ${problems.length - lines.length} more` : '';
+  return new BroadsideError('invalid', `not valid: ${lines.join('; ')}${more}`, { problems });
+}

@@ -1,0 +1,88 @@
+/** All parts of a coordinator that are behind its doors, put together. */
+import { type QueueAddress, ROUTES } from '@broadside/shared';
+import type { Logger } from 'pino';
+import { AgentGateway } from './agent/agent.gateway.js';
+import { AgentRegistry } from './agent/agent-registry.js';
+import { systemClock } from './clock.js';
+import type { Config } from './config/config.schema.js';
+import { CoordinatorEvents } from './events.js';
+import { Health } from './health/health.js';
+import { Secret } from './http/secret.js';
+import { UpgradeRouter } from './http/upgrade-router.js';
+import { IntervalRepository } from './interval/interval.repository.js';
+import { IntervalWriter } from './interval/interval-writer.js';
+import { LiveGateway } from './live/live.gateway.js';
+import type { QueueWiring } from './queue/bull-wiring.js';
+import { RunRepository } from './run/run.repository.js';
+import { RunService } from './run/run.service.js';
+import { ShardQueue } from './shard/shard-queue.js';
+import type { Store } from './storage/store.js';
+
+/** Before every key in Redis; agents are told. */
+export const QUEUE_PREFIX = 'broadside';
+
+export interface PartsInput {
+  readonly config: Config;
+  readonly store: Store;
+  readonly wiring: QueueWiring;
+  readonly joinToken: string;
+  readonly log: Logger;
+}
+
+export interface Parts {
+  readonly events: CoordinatorEvents;
+  readonly registry: AgentRegistry;
+  readonly runs: RunService;
+  readonly agents: AgentGateway;
+  readonly live: LiveGateway;
+  readonly upgrades: UpgradeRouter;
+  readonly health: Health;
+  readonly apiSecret: Secret | undefined;
+}
+
+export function buildParts({ config, store, wiring, joinToken, log }: PartsInput): Parts {
+  const events = new CoordinatorEvents();
+  const registry = new AgentRegistry(systemClock);
+  const intervals = new IntervalRepository(store);
+  const writer = new IntervalWriter(intervals, log);
+  const queue = new ShardQueue(wiring, log);
+  const runs = new RunService({
+    registry,
+    queue,
+    writer,
+    intervals,
+    runs: new RunRepository(store),
+    events,
+    clock: systemClock,
+    log,
+  });
+  const agents = new AgentGateway({
+    registry,
+    events,
+    writer,
+    joinSecret: new Secret(joinToken),
+    queue: queueAddressOf(config),
+    clock: systemClock,
+    log,
+  });
+  const apiSecret = config.apiToken === undefined ? undefined : new Secret(config.apiToken);
+  const live = new LiveGateway({ events, stateOf: (runId) => runs.stateOf(runId), apiSecret, log });
+  const upgrades = new UpgradeRouter();
+  upgrades.route(ROUTES.agentSocket, (request, socket, head) => agents.upgrade(request, socket, head));
+  upgrades.route(ROUTES.live, (request, socket, head) => live.upgrade(request, socket, head));
+  return {
+    events,
+    registry,
+    runs,
+    agents,
+    live,
+    upgrades,
+    apiSecret,
+    health: new Health(store, queue, runs),
+  };
+}
+
+function queueAddressOf(config: Config): QueueAddress {
+  const url = config.agentRedisUrl ?? config.redisUrl;
+  return url === undefined ? { kind: 'embedded' } : { kind: 'redis', url, prefix: QUEUE_PREFIX };
+}

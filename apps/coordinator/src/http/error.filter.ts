@@ -1,0 +1,34 @@
+import type { ServerResponse } from 'node:http';
+import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
+import type { Logger } from 'pino';
+import { errorReplyOf } from './error-body.js';
+
+/** The one door for errors of REST requests. */
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  readonly #log: Logger;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const response = host.switchToHttp().getResponse<ServerResponse>();
+    const reply = errorReplyOf(error);
+    if (reply.isOurs) this.#log.error({ err: error }, 'a request failed');
+    sendError(response, reply);
+  }
+}
+
+export function sendError(response: ServerResponse, reply: ReturnType<typeof errorReplyOf>): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const text = JSON.stringify(reply.body);
+  response.statusCode = reply.status;
+  response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  response.setHeader('Content-Length', Buffer.byteLength(text));
+  if (reply.status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
+  response.end(text);
+}

@@ -1,0 +1,95 @@
+/**
+ * Reads JSON bodies. Our own, because the usual parser reads a body that is too large to its end before it
+ * answers, and because a body that is not declared as JSON must not reach a route: a page in a browser may
+ * send any text to a coordinator on loopback, but JSON only after asking (CORS preflight), which we refuse.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { BroadsideError, LIMITS } from '@broadside/shared';
+
+/** What a sender that does not stop is read and thrown away for, so that it can see the answer. */
+const DRAIN_MS = 2_000;
+
+type Next = (error?: unknown) => void;
+type BodyRequest = IncomingMessage & { body?: unknown };
+
+/** Middleware: `request.body` is the parsed value, undefined when there is no body. */
+export function jsonBody(request: BodyRequest, response: ServerResponse, next: Next): void {
+  if (!hasBody(request)) {
+    next();
+    return;
+  }
+  readBody(request, response)
+    .then(
+      (bytes) => {
+        request.body = parseJson(request, bytes);
+        next();
+      },
+      (error: unknown) => next(error),
+    )
+    .catch((error: unknown) => next(error));
+}
+
+function hasBody(request: IncomingMessage): boolean {
+  const length = request.headers['content-length'];
+  return request.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
+
+function readBody(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let sizeBytes = 0;
+    const refuse = (): void => {
+      request.off('data', onData);
+      chunks.length = 0;
+      drain(request, response);
+      reject(tooLarge());
+    };
+    const onData = (chunk: Buffer): void => {
+      sizeBytes += chunk.length;
+      if (sizeBytes > LIMITS.maxRestBodyBytes) refuse();
+      else chunks.push(chunk);
+    };
+    request.on('error', reject);
+    request.on('aborted', () => reject(new BroadsideError('invalid', 'the request ended before its body')));
+    if (Number(request.headers['content-length'] ?? 0) > LIMITS.maxRestBodyBytes) {
+      refuse();
+      return;
+    }
+    request.on('data', onData);
+    request.on('end', () => resolve(Buffer.concat(chunks)));
+  });
+}
+
+function tooLarge(): BroadsideError {
+  return new BroadsideError('tooLarge', `the body is larger than ${LIMITS.maxRestBodyBytes} bytes`, {
+    hint: 'a plan is a few hundred bytes; large request bodies belong on the target',
+  });
+}
+
+/** Lets the answer out at once and ends the connection soon, without holding what still comes. */
+function drain(request: IncomingMessage, response: ServerResponse): void {
+  response.setHeader('Connection', 'close');
+  request.resume();
+  const timer = setTimeout(() => request.socket.destroy(), DRAIN_MS);
+  timer.unref();
+  request.once('close', () => clearTimeout(timer));
+}
+
+function parseJson(request: IncomingMessage, bytes: Buffer): unknown {
+  const type = request.headers['content-type'] ?? '';
+  if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) {
+    throw new BroadsideError('invalid', 'the body must be JSON', {
+      hint: 'send the header Content-Type: application/json',
+    });
+  }
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    return value;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    // The parser quotes what it read, which may be long.
+    throw new BroadsideError('invalid', `the body is not valid JSON: ${reason.slice(0, 200)}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,130 @@
+/** Description of the REST interface, made from the same schemas that check it. Pure. */
+import {
+  agentSummarySchema,
+  BROADSIDE_VERSION,
+  createRunSchema,
+  ERROR_STATUS,
+  type ErrorCode,
+  errorBodySchema,
+  ROUTES,
+  runDetailSchema,
+  runSummarySchema,
+} from '@broadside/shared';
+import { z } from 'zod';
+
+type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue };
+
+const SCHEMAS = {
+  Plan: createRunSchema,
+  RunSummary: runSummarySchema,
+  RunDetail: runDetailSchema,
+  AgentSummary: agentSummarySchema,
+  Error: errorBodySchema,
+} as const;
+type SchemaName = keyof typeof SCHEMAS;
+
+/** The whole document (OpenAPI 3.1, whose schemas are JSON Schema 2020-12 as zod writes it). */
+export function openApiDocument(): JsonValue {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Broadside coordinator',
+      version: BROADSIDE_VERSION,
+      description: 'Posts runs, watches them and reads their reports.',
+    },
+    paths: {
+      [ROUTES.runs]: {
+        post: operation('Starts a run, as soon as it gets its slots', {
+          body: 'Plan',
+          success: [201, 'The run was taken in', ref('RunSummary')],
+          errors: ['invalid', 'unauthorized', 'tooLarge', 'notEnoughSlots', 'busy', 'unavailable'],
+        }),
+        get: operation('Runs, newest first', {
+          success: [200, 'At most 200 runs', arrayOf('RunSummary')],
+          errors: ['unauthorized'],
+        }),
+      },
+      [`${ROUTES.runs}/{id}`]: {
+        parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
+        get: operation('One run, with its report when it has ended', {
+          success: [200, 'The run', ref('RunDetail')],
+          errors: ['unauthorized', 'notFound'],
+        }),
+        delete: operation('Stops a run; its report says what was done until then', {
+          success: [202, 'The run is ending', ref('RunSummary')],
+          errors: ['unauthorized', 'notFound', 'conflict'],
+        }),
+      },
+      [ROUTES.agents]: {
+        get: operation('The agents that are connected', {
+          success: [200, 'The agents', arrayOf('AgentSummary')],
+          errors: ['unauthorized'],
+        }),
+      },
+      [ROUTES.healthz]: {
+        get: operation('Whether the process answers', {
+          success: [200, 'It does', { type: 'object' }],
+          errors: [],
+        }),
+      },
+      [ROUTES.readyz]: {
+        get: operation('Whether store and queue can be reached and runs are accepted', {
+          success: [200, 'They can', { type: 'object' }],
+          errors: ['unavailable'],
+        }),
+      },
+    },
+    components: {
+      schemas: Object.fromEntries(
+        Object.entries(SCHEMAS).map(([name, schema]) => [name, jsonSchemaOf(name, schema)]),
+      ),
+      securitySchemes: { apiToken: { type: 'http', scheme: 'bearer' } },
+    },
+    security: [{}, { apiToken: [] }],
+  };
+}
+
+/** Input side: what may be given. Plans have transforms, whose output JSON Schema cannot tell. */
+function jsonSchemaOf(name: string, schema: z.ZodType): JsonValue {
+  const io = name === 'Error' ? 'output' : 'input';
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
+  // What zod writes is JSON; its type leaves room for more.
+  return JSON.parse(JSON.stringify(rest)) as JsonValue;
+}
+
+interface OperationParts {
+  readonly body?: SchemaName;
+  readonly success: readonly [status: number, description: string, schema: JsonValue];
+  readonly errors: readonly ErrorCode[];
+}
+
+function operation(summary: string, parts: OperationParts): JsonValue {
+  const [status, description, schema] = parts.success;
+  const errors = parts.errors.map((code): [string, JsonValue] => [
+    String(ERROR_STATUS[code]),
+    { description: code, content: json(ref('Error')) },
+  ]);
+  return {
+    summary,
+    ...(parts.body === undefined ? {} : { requestBody: { required: true, content: json(ref(parts.body)) } }),
+    responses: { [status]: { description, content: json(schema) }, ...Object.fromEntries(errors) },
+  };
+}
+
+function json(schema: JsonValue): JsonValue {
+  return { 'application/json': { schema } };
+}
+
+function ref(name: SchemaName): JsonValue {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+function arrayOf(name: SchemaName): JsonValue {
+  return { type: 'array', items: ref(name) };
+}

@@ -1,0 +1,63 @@
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import type { StoredFrame } from './interval.repository.js';
+import { IntervalWriter } from './interval-writer.js';
+
+const log = pino({ level: 'silent' });
+const frameOf = (number: number): StoredFrame => ({
+  runId: 'r',
+  shardIndex: 0,
+  attempt: 1,
+  number,
+  frame: new Uint8Array(10),
+});
+
+describe('the interval writer', () => {
+  it('stores what arrives during one statement with the next one', async () => {
+    const batches: number[] = [];
+    const writer = new IntervalWriter(
+      {
+        append: (frames) => {
+          batches.push(frames.length);
+          return Promise.resolve();
+        },
+      },
+      log,
+    );
+    await Promise.all(Array.from({ length: 1_200 }, (_, number) => writer.write(frameOf(number))));
+    expect(batches).toEqual([500, 500, 200]);
+  });
+
+  it('says that a frame is stored only after the commit', async () => {
+    let commit: (() => void) | undefined;
+    const appended = new Promise<void>((began) => {
+      const writer = new IntervalWriter(
+        {
+          append: () =>
+            new Promise((resolve) => {
+              commit = resolve;
+              began();
+            }),
+        },
+        log,
+      );
+      void writer.write(frameOf(0)).then(() => events.push('stored'));
+    });
+    const events: string[] = [];
+    await appended;
+    expect(events).toEqual([]);
+    commit?.();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(events).toEqual(['stored']);
+  });
+
+  it('tries again when the store was away for a moment', async () => {
+    let tries = 0;
+    const writer = new IntervalWriter(
+      { append: () => (++tries === 1 ? Promise.reject(new Error('away')) : Promise.resolve()) },
+      log,
+    );
+    await writer.write(frameOf(0));
+    expect(tries).toBe(2);
+  });
+});

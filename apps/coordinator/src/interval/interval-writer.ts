@@ -1,0 +1,100 @@
+import type { Logger } from 'pino';
+import type { StoredFrame } from './interval.repository.js';
+
+export interface FrameSink {
+  append(frames: readonly StoredFrame[]): Promise<void>;
+}
+
+interface Pending {
+  readonly frame: StoredFrame;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Frames of one statement. */
+const MAX_BATCH = 500;
+/** Above this agents are not read any more, until half of it is stored. */
+const MAX_PENDING_BYTES = 32 * 1_024 * 1_024;
+/** A store that was away for a moment gets another try of the same batch. */
+const RETRY_DELAYS_MS = [100, 500, 2_000] as const;
+
+/**
+ * Stores frames in batches: while one statement is on its way, everything that arrives becomes the next. So
+ * one agent waits for nothing and a thousand agents share a statement.
+ */
+export class IntervalWriter {
+  readonly #sink: FrameSink;
+  readonly #log: Logger;
+  #pending: Pending[] = [];
+  #pendingBytes = 0;
+  #isFlushing = false;
+  #roomWaiters: (() => void)[] = [];
+
+  constructor(sink: FrameSink, log: Logger) {
+    this.#sink = sink;
+    this.#log = log;
+  }
+
+  get isFull(): boolean {
+    return this.#pendingBytes > MAX_PENDING_BYTES;
+  }
+
+  /** Resolves when there is room again, at once where there is. */
+  whenRoom(): Promise<void> {
+    if (!this.isFull) return Promise.resolve();
+    return new Promise((resolve) => this.#roomWaiters.push(resolve));
+  }
+
+  /** Resolves when the frame is committed; rejects when the store cannot take it. */
+  write(frame: StoredFrame): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ frame, resolve, reject });
+      this.#pendingBytes += frame.frame.length;
+      if (!this.#isFlushing) void this.#flush();
+    });
+  }
+
+  async #flush(): Promise<void> {
+    this.#isFlushing = true;
+    // What arrives in this turn of the event loop goes along.
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve);
+    });
+    while (this.#pending.length > 0) {
+      const batch = this.#pending.slice(0, MAX_BATCH);
+      this.#pending = this.#pending.slice(MAX_BATCH);
+      try {
+        await this.#store(batch.map((each) => each.frame));
+        for (const each of batch) each.resolve();
+      } catch (error) {
+        this.#log.error({ err: error }, `the store did not take ${batch.length} intervals`);
+        for (const each of batch) each.reject(error);
+      }
+      this.#freeRoom(batch);
+    }
+    this.#isFlushing = false;
+  }
+
+  async #store(frames: readonly StoredFrame[]): Promise<void> {
+    for (const delayMs of RETRY_DELAYS_MS) {
+      try {
+        await this.#sink.append(frames);
+        return;
+      } catch (error) {
+        this.#log.warn({ err: error }, `storing ${frames.length} intervals failed; trying again`);
+      }
+      await new Promise<void>((resolve) => {
+        setTimeout(resolve, delayMs);
+      });
+    }
+    await this.#sink.append(frames);
+  }
+
+  #freeRoom(batch: readonly Pending[]): void {
+    for (const each of batch) this.#pendingBytes -= each.frame.frame.length;
+    if (this.#pendingBytes > MAX_PENDING_BYTES / 2) return;
+    const waiters = this.#roomWaiters;
+    this.#roomWaiters = [];
+    for (const resolve of waiters) resolve();
+  }
+}

@@ -1,0 +1,123 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { BroadsideError, isFinalState, type LiveMessage, runIdSchema } from '@broadside/shared';
+import type { Logger } from 'pino';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { CoordinatorEvents } from '../events.js';
+import type { Secret } from '../http/secret.js';
+import { refuseUpgrade } from '../http/upgrade-router.js';
+import { LiveFanout, type Watcher } from './live-fanout.js';
+
+type StateMessage = Extract<LiveMessage, { kind: 'state' }>;
+
+export interface LiveGatewayParts {
+  readonly events: CoordinatorEvents;
+  readonly stateOf: (runId: string) => Promise<StateMessage>;
+  readonly apiSecret: Secret | undefined;
+  readonly log: Logger;
+}
+
+/** Watchers send nothing but pongs and the end. */
+const MAX_WATCHER_MESSAGE_BYTES = 1_024;
+const CLOSE_TIMEOUT_MS = 1_000;
+
+/** The WebSocket endpoint of watchers: the state of one run at once, then its states and seconds. */
+export class LiveGateway {
+  readonly #parts: LiveGatewayParts;
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_WATCHER_MESSAGE_BYTES,
+    perMessageDeflate: false,
+  });
+  readonly #fanout = new LiveFanout();
+
+  constructor(parts: LiveGatewayParts) {
+    this.#parts = parts;
+    parts.events.on('live-message', (message) => this.#fanout.publish(message));
+  }
+
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.#accept(request, socket, head).catch((error: unknown) => {
+      this.#parts.log.error({ err: error }, 'a watcher could not be accepted');
+      refuseUpgrade(socket, 500, 'Internal Server Error');
+    });
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.#server.clients) client.close(1001, 'the coordinator is stopping');
+    const timer = setTimeout(() => {
+      for (const client of this.#server.clients) client.terminate();
+    }, CLOSE_TIMEOUT_MS);
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+    clearTimeout(timer);
+  }
+
+  async #accept(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const { apiSecret, stateOf } = this.#parts;
+    if (!isSameOrigin(request)) {
+      refuseUpgrade(socket, 403, 'Forbidden', 'another site may not watch');
+      return;
+    }
+    if (apiSecret !== undefined && !apiSecret.matchesBearer(request.headers.authorization)) {
+      refuseUpgrade(socket, 401, 'Unauthorized', 'the API token is missing or wrong');
+      return;
+    }
+    if (this.#fanout.isFull) {
+      refuseUpgrade(socket, 503, 'Service Unavailable', 'too many watchers');
+      return;
+    }
+    const runId = runIdOf(request);
+    if (runId === undefined) {
+      refuseUpgrade(socket, 400, 'Bad Request', 'name the run: ?run=<id>');
+      return;
+    }
+    try {
+      await stateOf(runId);
+    } catch (error) {
+      if (!(error instanceof BroadsideError) || error.code !== 'notFound') throw error;
+      refuseUpgrade(socket, 404, 'Not Found', error.message);
+      return;
+    }
+    this.#server.handleUpgrade(request, socket, head, (accepted) => {
+      void this.#watch(runId, accepted);
+    });
+  }
+
+  async #watch(runId: string, socket: WebSocket): Promise<void> {
+    const watcher: Watcher = {
+      get bufferedBytes() {
+        return socket.bufferedAmount;
+      },
+      send: (text) => socket.send(text),
+      end: () => socket.close(1000),
+    };
+    socket.on('error', () => socket.terminate());
+    socket.once('close', () => this.#fanout.remove(runId, watcher));
+    // Watching before asking: what happens in between is sent twice rather than never.
+    this.#fanout.add(runId, watcher);
+    try {
+      const state = await this.#parts.stateOf(runId);
+      watcher.send(JSON.stringify(state));
+      if (isFinalState(state.state)) watcher.end();
+    } catch (error) {
+      this.#parts.log.error({ err: error }, 'the state of a run could not be read');
+      socket.close(1011, 'the state of the run could not be read');
+    }
+  }
+}
+
+/** Browsers say which site a script came from; whoever sends no Origin is no browser. */
+function isSameOrigin(request: IncomingMessage): boolean {
+  const { origin, host } = request.headers;
+  if (origin === undefined) return true;
+  return URL.canParse(origin) && new URL(origin).host === host;
+}
+
+function runIdOf(request: IncomingMessage): string | undefined {
+  const address = `http://host${request.url ?? '/'}`;
+  if (!URL.canParse(address)) return undefined;
+  const parsed = runIdSchema.safeParse(new URL(address).searchParams.get('run'));
+  return parsed.success ? parsed.data : undefined;
+}

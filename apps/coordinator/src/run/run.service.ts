@@ -1,0 +1,268 @@
+import { randomUUID } from 'node:crypto';
+import {
+  BroadsideError,
+  isFinalState,
+  LIMITS,
+  type Plan,
+  type RunDetail,
+  type RunSummary,
+  type ShardAttempt,
+  shardAttemptKey,
+  splitPlan,
+} from '@broadside/shared';
+import { canNeverStart, decideAdmission } from './admission.js';
+import { RunExecution, type RunHead, type RunServices, type StateMessage } from './run-execution.js';
+import { ShardProgress } from './shard-progress.js';
+
+/** Runs in a list; older ones are found by their id. */
+const MAX_LISTED_RUNS = 200;
+/** Time for running runs to end when the coordinator stops. */
+const SHUTDOWN_TIMEOUT_MS = 5_000;
+
+interface WaitingRun extends RunHead {
+  reason: string;
+}
+
+/** What happens in which order to all runs: takes them in, admits them, hands them what happens. */
+export class RunService {
+  readonly #services: RunServices;
+  /** Oldest first. */
+  #waiting: WaitingRun[] = [];
+  /** Waiting runs that are in the store; only they may start. */
+  readonly #stored = new Set<string>();
+  readonly #executions = new Map<string, RunExecution>();
+  #isAccepting = false;
+
+  constructor(services: RunServices) {
+    this.#services = services;
+  }
+
+  get isAccepting(): boolean {
+    return this.#isAccepting;
+  }
+
+  /** Ends what an earlier coordinator left unfinished, and begins to listen and to accept. */
+  async open(): Promise<void> {
+    const { runs, queue, log } = this.#services;
+    const reason = 'the coordinator was stopped before the run had ended';
+    const left = await runs.failUnfinished(reason, new Date());
+    if (left.length > 0) log.warn(`${left.length} unfinished runs were marked as failed: ${reason}`);
+    this.#listen();
+    await queue.listen((runId, endings) => this.#executions.get(runId)?.shardsEnded(endings));
+    this.#isAccepting = true;
+  }
+
+  /**
+   * Takes a plan in; it starts as soon as it gets its slots.
+   * @throws BroadsideError notEnoughSlots, busy or unavailable.
+   */
+  async create(plan: Plan): Promise<RunSummary> {
+    const { registry, runs } = this.#services;
+    this.#assertAccepting();
+    const rooms = registry.rooms();
+    if (canNeverStart(plan, rooms)) {
+      const slots = rooms.reduce((sum, room) => sum + room.slots, 0);
+      throw new BroadsideError(
+        'notEnoughSlots',
+        `the plan wants ${plan.slots} slots, the cluster has ${slots}`,
+        {
+          hint: 'ask for fewer slots, or start more agents',
+        },
+      );
+    }
+    if (this.#waiting.length >= LIMITS.maxQueuedRuns) {
+      throw new BroadsideError('busy', `${this.#waiting.length} runs wait already`, {
+        hint: 'wait until some of them have ended, or stop some',
+      });
+    }
+    const run: WaitingRun = { id: randomUUID(), plan, createdAt: new Date(), reason: 'waits for slots' };
+    // In line before it is stored, so that the order is that of the requests.
+    this.#waiting.push(run);
+    try {
+      await runs.insert(run);
+    } catch (error) {
+      this.#waiting = this.#waiting.filter((other) => other !== run);
+      throw error;
+    }
+    this.#stored.add(run.id);
+    this.#admit();
+    return this.#summaryOf(run);
+  }
+
+  async list(): Promise<RunSummary[]> {
+    const summaries = await this.#services.runs.list(MAX_LISTED_RUNS);
+    return summaries.map((summary) => ({ ...summary, ...this.#liveReason(summary.id) }));
+  }
+
+  /** @throws BroadsideError notFound */
+  async get(runId: string): Promise<RunDetail> {
+    const detail = await this.#services.runs.find(runId);
+    if (detail === undefined) throw noSuchRun(runId);
+    return { ...detail, ...this.#liveReason(runId) };
+  }
+
+  /**
+   * Stops a run: a waiting one never starts, a running one ends its load and closes with what was done.
+   * @throws BroadsideError notFound, or conflict when it has ended already.
+   */
+  async stop(runId: string, reason: string): Promise<RunSummary> {
+    const execution = this.#executions.get(runId);
+    const waiting = this.#waiting.find((run) => run.id === runId);
+    if (execution !== undefined) execution.stop(reason);
+    else if (waiting !== undefined) await this.#cancel(waiting, reason);
+    const { plan: _plan, report: _report, ...summary } = await this.get(runId);
+    if (execution === undefined && waiting === undefined && isFinalState(summary.state)) {
+      throw new BroadsideError('conflict', `run ${runId} has ended already: ${summary.state}`);
+    }
+    return execution === undefined ? summary : { ...summary, state: execution.state };
+  }
+
+  /** The state as watchers see it. @throws BroadsideError notFound */
+  async stateOf(runId: string): Promise<StateMessage> {
+    const execution = this.#executions.get(runId);
+    if (execution !== undefined) return execution.stateMessage;
+    const { state, reason } = await this.get(runId);
+    return { kind: 'state', runId, state, ...(reason === undefined ? {} : { reason }) };
+  }
+
+  /** Stops everything that runs or waits, and returns when it has ended, or the time is up. */
+  async close(): Promise<void> {
+    this.#isAccepting = false;
+    const reason = 'the coordinator is stopping';
+    await Promise.all([...this.#waiting].map((run) => this.#cancel(run, reason)));
+    const executions = [...this.#executions.values()];
+    for (const execution of executions) execution.stop(reason);
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, SHUTDOWN_TIMEOUT_MS);
+    });
+    await Promise.race([Promise.all(executions.map((execution) => execution.ended)), timeout]);
+    clearTimeout(timer);
+    for (const execution of executions) execution.giveUp();
+    await Promise.all(executions.map((execution) => execution.ended));
+  }
+
+  #listen(): void {
+    const { events, registry, queue } = this.#services;
+    events.on('agent-joined', ({ agentId, attempts }) => this.#welcomeBack(agentId, attempts));
+    events.on('agent-changed', () => this.#admit());
+    events.on('agent-lost', ({ agentId }) => {
+      for (const execution of this.#executions.values()) execution.agentLost(agentId);
+      void queue.forgetAgent(agentId);
+      this.#admit();
+    });
+    events.on('shard-ready', ({ agentId, shard }) => {
+      const execution = this.#ownerOf(agentId, shard);
+      if (execution === undefined) registry.send(agentId, { kind: 'fenced', shard });
+      else execution.ready(agentId, shard);
+    });
+    events.on('shard-refused', ({ agentId, shard, fatal }) => {
+      this.#executions.get(shard.runId)?.refused(agentId, shard, fatal);
+    });
+    events.on('shard-probed', ({ agentId, shard, result }) => {
+      this.#executions.get(shard.runId)?.probed(agentId, shard, result);
+    });
+    events.on('interval-arrived', ({ agentId, interval, frame }) => {
+      const isTaken = this.#executions.get(interval.runId)?.interval(agentId, interval, frame) ?? false;
+      if (isTaken) return;
+      const { runId, shardIndex, attempt } = interval;
+      registry.send(agentId, { kind: 'fenced', shard: { runId, shardIndex, attempt } });
+    });
+  }
+
+  #ownerOf(agentId: string, attempt: ShardAttempt): RunExecution | undefined {
+    const execution = this.#executions.get(attempt.runId);
+    return execution?.owns(agentId, attempt) === true ? execution : undefined;
+  }
+
+  /** An agent that is new or back: what it holds goes on or is fenced, and its free slots count again. */
+  #welcomeBack(agentId: string, attempts: readonly ShardAttempt[]): void {
+    const alive = new Set(attempts.map(shardAttemptKey));
+    for (const execution of this.#executions.values()) execution.agentBack(agentId, alive);
+    for (const attempt of attempts) {
+      if (this.#ownerOf(agentId, attempt) !== undefined) continue;
+      this.#services.registry.send(agentId, { kind: 'fenced', shard: attempt });
+    }
+    this.#admit();
+  }
+
+  /** Starts every run that can start now, and notes why the others wait. */
+  #admit(): void {
+    for (;;) {
+      const rooms = this.#services.registry.rooms();
+      const wishes = this.#waiting.map(({ id, plan }) => ({
+        runId: id,
+        slots: plan.slots,
+        connections: plan.connections,
+      }));
+      const decision = decideAdmission(wishes, rooms);
+      for (const run of this.#waiting) this.#setReason(run, decision.waiting.get(run.id) ?? run.reason);
+      const [oldest] = this.#waiting;
+      if (decision.start === undefined || oldest === undefined || !this.#stored.has(oldest.id)) return;
+      this.#waiting.shift();
+      this.#stored.delete(oldest.id);
+      this.#begin(oldest, decision.start.agentIds);
+    }
+  }
+
+  #begin(run: RunHead, agentIds: readonly string[]): void {
+    const { registry, log } = this.#services;
+    const progresses = splitPlan(run.plan, run.id, agentIds.length).map((shard, i) => {
+      const agentId = agentIds[i] ?? '';
+      registry.reserve(agentId, shard);
+      return new ShardProgress(shard, agentId, registry.get(agentId)?.name ?? agentId);
+    });
+    const execution = new RunExecution(this.#services, run, progresses);
+    this.#executions.set(run.id, execution);
+    log.info({ run: run.id }, `run starts on ${progresses.length} slots`);
+    void execution.begin();
+    void execution.ended.then(() => {
+      this.#executions.delete(run.id);
+      for (const progress of progresses) registry.release(progress.agentId, progress.shard);
+      log.info({ run: run.id }, `run ${execution.state}`);
+      this.#admit();
+    });
+  }
+
+  async #cancel(run: WaitingRun, reason: string): Promise<void> {
+    this.#waiting = this.#waiting.filter((other) => other !== run);
+    this.#stored.delete(run.id);
+    await this.#services.runs.change(run.id, { state: 'aborted', reason, endedAt: new Date() });
+    this.#services.events.emit('live-message', { kind: 'state', runId: run.id, state: 'aborted', reason });
+    this.#admit();
+  }
+
+  #setReason(run: WaitingRun, reason: string): void {
+    if (run.reason === reason) return;
+    run.reason = reason;
+    this.#services.events.emit('live-message', { kind: 'state', runId: run.id, state: 'queued', reason });
+  }
+
+  #liveReason(runId: string): { reason?: string } {
+    const waiting = this.#waiting.find((run) => run.id === runId);
+    return waiting === undefined ? {} : { reason: waiting.reason };
+  }
+
+  #summaryOf(run: WaitingRun): RunSummary {
+    const execution = this.#executions.get(run.id);
+    return {
+      id: run.id,
+      state: execution?.state ?? 'queued',
+      ...(execution === undefined ? { reason: run.reason } : {}),
+      target: run.plan.target,
+      ...(run.plan.name === undefined ? {} : { name: run.plan.name }),
+      createdAt: run.createdAt.toISOString(),
+    };
+  }
+
+  #assertAccepting(): void {
+    if (this.#isAccepting) return;
+    throw new BroadsideError('unavailable', 'the coordinator is starting or stopping', {
+      hint: 'try again in a few seconds',
+    });
+  }
+}
+
+function noSuchRun(runId: string): BroadsideError {
+  return new BroadsideError('notFound', `there is no run ${runId.slice(0, 80)}`);
+}

@@ -1,0 +1,155 @@
+/**
+ * Puts a coordinator together: store and queue beside Nest's imports, because each takes longer than all the
+ * rest; then the parts, then the port. Whatever fails, everything opened before is closed again.
+ */
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { BroadsideError } from '@broadside/shared';
+import { type Logger, pino } from 'pino';
+import { type Config, type ConfigInput, parseConfig } from './config/config.schema.js';
+import { newToken } from './http/secret.js';
+import type { QueueWiring, ShardQueueWiring } from './queue/bull-wiring.js';
+import type { Store } from './storage/store.js';
+
+/** See `configSchema` for each setting and `CONFIG_DEFAULTS` for its default. */
+export interface CoordinatorOptions extends ConfigInput {
+  /** Where log lines go; absent: standard error as JSON, from `logLevel` on. */
+  readonly logger?: Logger;
+}
+
+export interface Coordinator {
+  /** `http://host:port`, where REST, the live stream and agents connect. */
+  readonly url: string;
+  readonly port: number;
+  /** What agents must show; the given one or a generated one. */
+  readonly joinToken: string;
+  /** The queue for an agent in this process; undefined when the queue is on Redis. */
+  readonly agentQueue: ShardQueueWiring | undefined;
+  /** Stops all runs, tells agents and watchers, and lets go of queue and store. Idempotent. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a coordinator; when it resolves, runs are accepted.
+ * @throws BroadsideError, StoreError or QueueError, each one clear line without secrets.
+ */
+export async function startCoordinator(options: CoordinatorOptions = {}): Promise<Coordinator> {
+  const { logger, ...input } = options;
+  const config = parseConfig(input);
+  const log = logger ?? pino({ level: config.logLevel }, pino.destination({ fd: 2, sync: true }));
+  const closers = new Closers(log);
+  try {
+    return await start(config, log, closers);
+  } catch (error) {
+    await closers.closeAll();
+    throw error;
+  }
+}
+
+async function start(config: Config, log: Logger, closers: Closers): Promise<Coordinator> {
+  const joinToken = config.joinToken ?? newToken();
+  const [{ store, wiring }, { buildParts }, { createApp }] = await Promise.all([
+    openStoreAndQueue(config, log, closers),
+    import('./build-parts.js'),
+    import('./app.js'),
+  ]);
+  const parts = buildParts({ config, store, wiring, joinToken, log });
+  const app = await createApp({ parts, log });
+  const server = app.getHttpServer() as Server;
+  closers.add(async () => {
+    await parts.runs.close();
+    await Promise.all([parts.agents.close(), parts.live.close()]);
+    server.closeAllConnections();
+    await app.close();
+    parts.events.removeAll();
+  });
+  await parts.runs.open();
+  await listen(() => app.listen(config.port, config.host), config);
+  // A TCP server that listens has an address with a port.
+  const { port } = server.address() as AddressInfo;
+  const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
+  log.info(`listening on ${url}`);
+  const agentQueue = wiring.kind === 'embedded' ? wiring : undefined;
+  return { url, port, joinToken, agentQueue, close: () => closers.closeAll() };
+}
+
+async function openStoreAndQueue(
+  config: Config,
+  log: Logger,
+  closers: Closers,
+): Promise<{ store: Store; wiring: QueueWiring }> {
+  const onError = (error: Error): void => log.error({ err: error }, 'store or queue');
+  const { databaseUrl, dataDir, redisUrl } = config;
+  const { openStore } = await import('./storage/store.js');
+  const opening = openStore({ dataDir, onError, ...(databaseUrl === undefined ? {} : { databaseUrl }) });
+  // BullMQ is heavy: it comes into memory while the store starts in its own thread.
+  const [store, { createQueueWiring }] = await Promise.all([
+    opening.then((opened) => {
+      closers.add(() => opened.close());
+      return opened;
+    }),
+    import('./queue/queue-wiring.js'),
+  ]);
+  const { QUEUE_PREFIX } = await import('./build-parts.js');
+  const wiring = await createQueueWiring({
+    store,
+    prefix: QUEUE_PREFIX,
+    onError,
+    onLost: (where) => log.warn(`lost Redis at ${where}; running shards go on`),
+    onRestored: (where) => log.warn(`Redis at ${where} is back`),
+    ...(redisUrl === undefined ? {} : { redisUrl }),
+  });
+  closers.add(() => wiring.close());
+  return { store, wiring };
+}
+
+async function listen(bind: () => Promise<unknown>, { host, port }: Config): Promise<void> {
+  try {
+    await bind();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const reason =
+      code === 'EADDRINUSE'
+        ? 'another program listens there'
+        : code === 'EACCES'
+          ? 'this user may not use that port'
+          : code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND'
+            ? 'this machine has no such address'
+            : String(error);
+    throw new BroadsideError('unavailable', `cannot listen on ${host}:${port}: ${reason}`, {
+      hint: 'choose another port or host',
+      cause: error,
+    });
+  }
+}
+
+/** What has been opened, to be closed in reverse order, once. */
+class Closers {
+  readonly #log: Logger;
+  readonly #closers: (() => Promise<void>)[] = [];
+  #closing: Promise<void> | undefined;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  add(close: () => Promise<void>): void {
+    this.#closers.push(close);
+  }
+
+  closeAll(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    for (const close of this.#closers.reverse()) {
+      try {
+        await close();
+      } catch (error) {
+        // What is left must be closed all the same.
+        this.#log.error({ err: error }, 'something could not be closed');
+      }
+    }
+  }
+}
