@@ -149,9 +149,15 @@ export class BullWiring<B extends IQueueBackend, C> implements QueueWiring {
 
   async #close(): Promise<void> {
     for (const group of [this.#consumers, this.#others]) {
-      await within(CLOSE_TIMEOUT_MS, Promise.all([...group].map((each) => each.close())));
+      const closings = [...group].map((each) => each.close().catch((error: unknown) => this.#report(error)));
+      await within(CLOSE_TIMEOUT_MS, Promise.all(closings));
     }
     await this.#parts.closeConnections();
+  }
+
+  /** What fails while closing must not keep the rest from being closed. */
+  #report(error: unknown): void {
+    this.#parts.onError(error instanceof Error ? error : new Error(String(error)));
   }
 
   /** Remembers it until it is closed, by its owner or by `close`. */

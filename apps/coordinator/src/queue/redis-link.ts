@@ -6,6 +6,8 @@ import { QueueError } from './queue-error.js';
 const START_TIMEOUT_MS = 5_000;
 const START_RETRY_MS = 250;
 const CONNECT_TIMEOUT_MS = 3_000;
+/** For what never blocks on purpose: a server that takes a command and says nothing is as good as gone. */
+const COMMAND_TIMEOUT_MS = 3_000;
 const MAX_RECONNECT_DELAY_MS = 2_000;
 /** After this a command that says good-bye is not waited for: the server may be gone. */
 const QUIT_TIMEOUT_MS = 1_000;
@@ -40,7 +42,12 @@ export async function connectRedis(redisUrl: string, events: RedisLinkEvents): P
     lazyConnect: true,
   };
   const patient = new Redis(redisUrl, { ...common, maxRetriesPerRequest: null });
-  const impatient = new Redis(redisUrl, { ...common, maxRetriesPerRequest: 0, enableOfflineQueue: false });
+  const impatient = new Redis(redisUrl, {
+    ...common,
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+  });
   const close = async (): Promise<void> => {
     await Promise.all([quit(patient), quit(impatient)]);
   };
@@ -84,6 +91,7 @@ async function tryOnce(redisUrl: string, where: string): Promise<unknown> {
     lazyConnect: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
     maxRetriesPerRequest: 0,
+    commandTimeout: COMMAND_TIMEOUT_MS,
     enableReadyCheck: false,
     retryStrategy: () => null,
   });
@@ -138,7 +146,10 @@ async function quit(redis: Redis): Promise<void> {
 /** More tries would not help. */
 function isFinal(failure: unknown): boolean {
   if (failure instanceof QueueError) return true;
-  return failure instanceof Error && /WRONGPASS|NOAUTH|NOPERM|invalid DB|out of range/i.test(failure.message);
+  return (
+    failure instanceof Error &&
+    /WRONGPASS|NOAUTH|NOPERM|Protocol error|invalid DB|out of range/i.test(failure.message)
+  );
 }
 
 function explain(failure: unknown, where: string): QueueError {
@@ -150,7 +161,8 @@ function explain(failure: unknown, where: string): QueueError {
     [/NOPERM/, 'this user may not do what the queue needs'],
     [/ECONNREFUSED/, 'nothing listens there; start Redis or correct the address'],
     [/ENOTFOUND|EAI_AGAIN/, 'the host name is unknown; correct the address'],
-    [/ETIMEDOUT/, 'it does not answer; check the network and the address'],
+    [/Protocol error/i, 'what listens there is not Redis'],
+    [/ETIMEDOUT|timed out/i, 'it does not answer; check the network and the address'],
   ];
   const reason = known.find(([pattern]) => pattern.test(message))?.[1] ?? message;
   return new QueueError(`cannot use Redis at ${where}: ${reason}`, { cause: failure });
