@@ -136,8 +136,9 @@ export class Histogram implements Moments {
    */
   percentileUs(percentile: number): number {
     if (this.#total === 0) return 0;
-    const rank = Math.ceil((Math.min(Math.max(percentile, 0), 100) / 100) * this.#total);
-    return this.valueAtRankUs(Math.max(rank, 1));
+    const exactRank = (Math.min(Math.max(percentile, 0), 100) / 100) * this.#total;
+    // 99.9 % of 1000 may come out a hair above 999; rounding up must not skip a sample because of it.
+    return this.valueAtRankUs(Math.max(Math.ceil(exactRank * (1 - Number.EPSILON)), 1));
   }
 
   /** The value of the sample of this rank (1-based) in rising order. */

@@ -129,14 +129,26 @@ export function mergeNeighbours(earlier: Interval, later: Interval): Interval {
         ...[earlier.histograms[i], later.histograms[i]].filter((h) => h !== undefined),
       ).toSparse(),
     ),
-    gauges: Float64Array.from(GAUGE_NAMES, (name, i) =>
-      mergeGauge(
-        name,
-        { value: earlier.gauges[i] ?? 0, span: earlier.span },
-        { value: later.gauges[i] ?? 0, span: later.span },
-      ),
-    ),
+    gauges: mergeGauges(earlier, later),
   };
+}
+
+/** Readings over some slices. */
+export interface SpannedGauges {
+  readonly gauges: Float64Array;
+  /** How many slices they cover; 0 for none yet. */
+  readonly span: number;
+}
+
+/** The gauges of two successive stretches of one shard, by the rules of `GAUGE_MERGE`. */
+export function mergeGauges(earlier: SpannedGauges, later: SpannedGauges): Float64Array {
+  return Float64Array.from(GAUGE_NAMES, (name, i) =>
+    mergeGauge(
+      name,
+      { value: earlier.gauges[i] ?? 0, span: earlier.span },
+      { value: later.gauges[i] ?? 0, span: later.span },
+    ),
+  );
 }
 
 interface SpannedGauge {

@@ -6,13 +6,14 @@
  * kind is 1 for an interval, 2 for totals. Integers are LEB128 varints. Counters, gauges and histograms come in
  * the order of their name lists, with their number in front, so that a list that grew is told from garbage.
  * A histogram is its moments and (index delta, count) pairs in rising order. The decoder trusts nothing: sizes,
- * order, ranges and the agreement of counts and moments are checked, and trailing bytes are refused.
+ * order, ranges and the agreement of buckets and extremes are checked, and trailing bytes are refused.
  */
 
 import { LIMITS } from '../limits.js';
 import { COUNTER_NAMES } from '../metrics/counters.js';
 import {
   BUCKET_COUNT,
+  bucketIndexOf,
   EMPTY_SPARSE_HISTOGRAM,
   HIGHEST_VALUE_US,
   type SparseHistogram,
@@ -196,5 +197,7 @@ function readHistogram(reader: ByteReader, name: string): SparseHistogram {
     counts[i] = reader.varint(`${name}: count`);
     if (counts[i] === 0) throw new FrameError(`frame: ${name} has an empty bucket`);
   }
+  if (bucketIndexOf(minUs) !== indexes[0] || bucketIndexOf(maxUs) !== index)
+    throw new FrameError(`frame: ${name} has extremes outside of its buckets`);
   return { indexes, counts, minUs, maxUs, sumUs, sumOfSquaresUs2 };
 }
