@@ -12,7 +12,8 @@ it('sends the request line, the header lines in order and an empty line, and not
   ];
   const bytes = encodeRequest({ target, request: { method: 'GET', httpVersion: '1.0', headerLines } });
   expect(bytes.toString('latin1')).toBe(
-    'GET /a/b?c=d HTTP/1.0\r\nConnection: Keep-Alive\r\nHost: 127.0.0.1:19001\r\nUser-Agent: ApacheBench/2.3\r\nAccept: */*\r\n\r\n',
+    'GET /a/b?c=d HTTP/1.0\r\nConnection: Keep-Alive\r\nHost: 127.0.0.1:19001\r\n' +
+      'User-Agent: ApacheBench/2.3\r\nAccept: */*\r\n\r\n',
   );
 });
 

@@ -1,3 +1,4 @@
+/** Long because it holds one test for each way in which a run can go. */
 import { createServer, type Socket } from 'node:net';
 import { COUNTER, gaugeOf, LIMITS } from '@broadside/shared';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -408,6 +409,10 @@ describe('probe', () => {
     const target = await listen(answer);
     const run = await runShardAgainst(shardFor(target.port, { requests: 1, probe: true }));
     expect([run.count('completed'), run.intervals.length]).toEqual([1, 1]);
+    // It counts as if it had ended at the start instant.
+    const tookUs = run.histogram('fresh').maxUs;
+    expect(gaugeOf(run.end.totals, 'firstSendUs')).toBeCloseTo(-tookUs, -1);
+    expect(gaugeOf(run.end.totals, 'lastEventUs')).toBe(0);
   });
 
   it('works without keep-alive', async () => {

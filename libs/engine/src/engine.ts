@@ -245,6 +245,7 @@ class ShardEngine implements TransportHandler {
 
   #onProbed({ tookUs, status, bodyBytes, fatal }: ProbeOutcome): void {
     this.#move('ready');
+    this.#intervals.noteProbe(tookUs);
     const server = this.#load.serverName.value;
     const reply = { ok: true, status, bodyBytes, ...(server === '' ? {} : { server }) } as const;
     this.#options.sink.onProbed(fatal === undefined ? reply : { ok: false, fatal }, tookUs);

@@ -1,6 +1,16 @@
-import { GAUGE, GAUGE_NAMES, type Interval, type ShardAttempt, type ShardTotals } from '@broadside/shared';
+import {
+  GAUGE,
+  GAUGE_NAMES,
+  type Interval,
+  NO_TIME_US,
+  type ShardAttempt,
+  type ShardTotals,
+} from '@broadside/shared';
 import type { Recorder } from './recorder.js';
 import { threadCpuUs } from './thread-cpu.js';
+
+/** No instant on the engine's clock, which counts from 1970. */
+const NOTHING = 0;
 
 /** What is read when an interval closes. */
 export interface Readings {
@@ -28,8 +38,10 @@ export class IntervalClock {
   #startUs = 0;
   #boundaryUs = Number.POSITIVE_INFINITY;
   #number = 0;
-  #firstSendUs = -1;
-  #lastEventUs = -1;
+  /** On the engine's clock; `NOTHING` where there was none. */
+  #firstSendUs = NOTHING;
+  #lastEventUs = NOTHING;
+  #probeUs = NOTHING;
   #readAtUs = 0;
   #idleUs = 0;
   #cpuUs = 0;
@@ -47,8 +59,9 @@ export class IntervalClock {
   begin(startUs: number, nowUs: number): void {
     this.#startUs = startUs;
     this.#boundaryUs = startUs + this.#options.intervalMs * 1_000;
-    this.#firstSendUs = -1;
-    this.#lastEventUs = -1;
+    const hasProbe = this.#probeUs !== NOTHING;
+    this.#firstSendUs = hasProbe ? startUs - this.#probeUs : NOTHING;
+    this.#lastEventUs = hasProbe ? startUs : NOTHING;
     this.#readAtUs = nowUs;
     this.#idleUs = this.#options.read().idleUs;
     this.#cpuUs = threadCpuUs();
@@ -59,8 +72,13 @@ export class IntervalClock {
     if (nowUs >= this.#boundaryUs) this.#closeUntil(nowUs);
   }
 
+  /** The probe is over: it counts as if its reply had come at the start instant, without the pause between. */
+  noteProbe(tookUs: number): void {
+    this.#probeUs = tookUs;
+  }
+
   noteSend(nowUs: number): void {
-    if (this.#firstSendUs < 0) this.#firstSendUs = nowUs;
+    if (this.#firstSendUs === NOTHING) this.#firstSendUs = nowUs;
     this.#lastEventUs = nowUs;
   }
 
@@ -86,8 +104,8 @@ export class IntervalClock {
   #close(nowUs: number, isLast: boolean): void {
     const { attempt, recorder, onInterval } = this.#options;
     const observations = recorder.take(this.#readGauges(nowUs));
-    this.#firstSendUs = -1;
-    this.#lastEventUs = -1;
+    this.#firstSendUs = NOTHING;
+    this.#lastEventUs = NOTHING;
     onInterval({ ...attempt, number: this.#number++, span: 1, isLast, ...observations });
   }
 
@@ -111,7 +129,7 @@ export class IntervalClock {
   }
 
   #sinceStart(atUs: number): number {
-    return atUs < 0 ? -1 : Math.max(atUs - this.#startUs, 0);
+    return atUs === NOTHING ? NO_TIME_US : atUs - this.#startUs;
   }
 }
 

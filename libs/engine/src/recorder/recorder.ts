@@ -3,10 +3,10 @@ import {
   addStatusCounts,
   type Counters,
   FIRST_FAILURE,
-  GAUGE,
   GAUGE_NAMES,
   HISTOGRAM_NAMES,
   Histogram,
+  mergeGauges,
   newCounters,
   type Observations,
 } from '@broadside/shared';
@@ -32,13 +32,8 @@ export class Recorder {
   readonly #totalCounters: Counters = newCounters();
   readonly #totalStatusCounts = new Map<number, number>();
   readonly #totalHistograms = HISTOGRAM_NAMES.map(() => new Histogram());
-  readonly #totalGauges = new Float64Array(GAUGE_NAMES.length);
+  #totalGauges: Float64Array = new Float64Array(GAUGE_NAMES.length);
   #takes = 0;
-
-  constructor() {
-    this.#totalGauges[GAUGE.firstSendUs] = -1;
-    this.#totalGauges[GAUGE.lastEventUs] = -1;
-  }
 
   /** @param counter position in `COUNTER_NAMES`. */
   count(counter: number, amount: number): void {
@@ -85,17 +80,11 @@ export class Recorder {
     addCounters(this.#totalCounters, taken.counters);
     addStatusCounts(this.#totalStatusCounts, taken.statusCounts);
     for (const [i, histogram] of taken.histograms.entries()) this.#totalHistograms[i]?.addSparse(histogram);
-    const seen = this.#takes++;
-    const totals = this.#totalGauges;
-    const merge = (gauge: number, merged: (total: number, more: number) => number): void => {
-      totals[gauge] = merged(totals[gauge] ?? 0, taken.gauges[gauge] ?? 0);
-    };
-    merge(GAUGE.inFlight, (_, more) => more);
-    merge(GAUGE.openConnections, (_, more) => more);
-    merge(GAUGE.busyShare, (total, more) => (total * seen + more) / (seen + 1));
-    merge(GAUGE.cpuUs, (total, more) => total + more);
-    merge(GAUGE.sendLagMaxUs, Math.max);
-    merge(GAUGE.firstSendUs, (total, more) => (total >= 0 ? total : more));
-    merge(GAUGE.lastEventUs, Math.max);
+    const span = this.#takes++;
+    const isFirst = span === 0;
+    const more = { gauges: taken.gauges, span: 1 };
+    this.#totalGauges = isFirst
+      ? taken.gauges.slice()
+      : mergeGauges({ gauges: this.#totalGauges, span }, more);
   }
 }

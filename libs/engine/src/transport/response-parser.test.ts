@@ -1,3 +1,4 @@
+/** Long because each oddity of HTTP/1.x that must have a defined outcome is here. */
 import { describe, expect, it } from 'vitest';
 import { ReplyMemory } from './reply-memory.js';
 import { PARSED, ResponseParser } from './response-parser.js';
@@ -88,7 +89,8 @@ describe('ResponseParser: framing', () => {
   });
 
   it('separates replies that follow each other in one buffer', () => {
-    const text = `${head('HTTP/1.1 200 OK', 'content-length: 3')}abc${head('HTTP/1.1 404 Not Found', 'CONTENT-LENGTH:2')}no`;
+    const first = `${head('HTTP/1.1 200 OK', 'content-length: 3')}abc`;
+    const text = `${first}${head('HTTP/1.1 404 Not Found', 'CONTENT-LENGTH:2')}no`;
     expect(readEveryWay(text).replies.map((r) => [r.status, r.body])).toEqual([
       [200, 3],
       [404, 2],
@@ -130,7 +132,8 @@ describe('ResponseParser: framing', () => {
   });
 
   it('skips interim replies and counts their bytes on the wire', () => {
-    const text = `${head('HTTP/1.1 100 Continue')}${head('HTTP/1.1 103 Early Hints', 'Content-Length: 9')}${head('HTTP/1.1 200 OK', 'Content-Length: 1')}x`;
+    const interim = head('HTTP/1.1 100 Continue') + head('HTTP/1.1 103 Early Hints', 'Content-Length: 9');
+    const text = `${interim}${head('HTTP/1.1 200 OK', 'Content-Length: 1')}x`;
     expect(one(text)).toEqual({
       result: 'complete',
       status: 200,
@@ -141,7 +144,8 @@ describe('ResponseParser: framing', () => {
   });
 
   it('decodes chunks with extensions and trailers and counts the content only', () => {
-    const text = `${head('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked')}5;a="b;c"\r\nhello\r\n00A \r\n0123456789\r\n0\r\nX-Sum: 1\r\nY: 2\r\n\r\n`;
+    const body = '5;a="b;c"\r\nhello\r\n00A \r\n0123456789\r\n0\r\nX-Sum: 1\r\nY: 2\r\n\r\n';
+    const text = head('HTTP/1.1 200 OK', 'Transfer-Encoding: chunked') + body;
     expect(one(text)).toEqual({
       result: 'complete',
       status: 200,
@@ -169,7 +173,8 @@ describe('ResponseParser: framing', () => {
   });
 
   it('joins codings of several lines and cases', () => {
-    const text = `${head('HTTP/1.1 200 OK', 'transfer-encoding: gzip', 'TRANSFER-ENCODING:\t,CHUNKED ,')}1\r\nx\r\n0\r\n\r\n`;
+    const lines = ['transfer-encoding: gzip', 'TRANSFER-ENCODING:\t,CHUNKED ,'];
+    const text = `${head('HTTP/1.1 200 OK', ...lines)}1\r\nx\r\n0\r\n\r\n`;
     expect(one(text)).toMatchObject({ result: 'complete', body: 1, persists: true });
   });
 });

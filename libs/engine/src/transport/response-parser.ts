@@ -1,6 +1,6 @@
 /**
- * HTTP/1.x replies, read in place from receive buffers in whatever pieces they come (RFC 9112). A long file,
- * because the states of one machine share their fields and are best read together.
+ * HTTP/1.x replies, read in place from receive buffers in whatever pieces they come (RFC 9112).
+ * Long because the states of one machine share their fields and are best read together.
  *
  *   STATUS_LINE ─► STATUS_REST ─► LINE_START ─┬► NAME ─► value states ─► LINE_START
  *        ▲                                    │
