@@ -47,8 +47,9 @@ export function installMissingPrograms(machine) {
   if (machine.isRoot && machine.hasApt) {
     machine.keepServicesDown(true);
     try {
-      const install = ['install', '-y', '--no-install-recommends', ...packagesOf(missing)];
-      if (machine.run('apt-get', ['update'])) machine.run('apt-get', install);
+      // One mirror of several may fail to answer, so the installation is tried whatever the update said.
+      machine.run('apt-get', ['update']);
+      machine.run('apt-get', ['install', '-y', '--no-install-recommends', ...packagesOf(missing)]);
     } finally {
       machine.keepServicesDown(false);
     }
