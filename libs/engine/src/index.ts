@@ -10,4 +10,10 @@ export {
 } from './engine.js';
 export { type Lookup, type ResolvedAddress, systemLookup } from './resolve-target.js';
 export { ShardControl } from './shard-control.js';
+export {
+  chooseTransport,
+  TRANSPORT_WISHES,
+  type TransportChoice,
+  type TransportWish,
+} from './transport/choose-transport.js';
 export type { Transport, TransportHandler, TransportName } from './transport/transport.js';

@@ -162,9 +162,8 @@ export class EpollTransport implements Transport {
     }
     if (state !== OPEN || this.#errors[connection] !== 0) return;
     const fd = this.#fds[connection] ?? -1;
-    const size = bytes.length;
-    if (this.#libc.send(fd, this.#addressOf(bytes), size, MSG_NOSIGNAL) === size) return;
-    this.#keep(connection, bytes);
+    const written = this.#libc.send(fd, this.#addressOf(bytes), bytes.length, MSG_NOSIGNAL);
+    if (written !== bytes.length) this.#keep(connection, bytes, written);
   }
 
   close(connection: number, abort: boolean): void {
@@ -176,13 +175,14 @@ export class EpollTransport implements Transport {
   #loop(handler: TransportHandler): void {
     const clock = this.#clock;
     for (;;) {
+      // This turn answers every wake-up so far; one from inside it asks for another.
+      this.#isWoken = false;
       const nowUs = clock.nowUs();
       const nextUs = handler.onTurn(nowUs);
       if (nextUs < 0) return;
       const isPressed = this.#isWoken || this.#attention.length > 0;
-      this.#isWoken = false;
       const count = this.#wait(isPressed ? 0 : nextUs - nowUs);
-      this.#idleUs += clock.nowUs() - nowUs;
+      if (!isPressed) this.#idleUs += clock.nowUs() - nowUs;
       if (this.#attention.length > 0) this.#attend(handler);
       for (let i = 0; i < count; i++) this.#deliver(handler, i);
     }
@@ -301,11 +301,10 @@ export class EpollTransport implements Transport {
     return this.#libc.epollCtl(this.#epollFd, EPOLL_CTL_ADD, fd, address) === 0 ? 0 : this.#libc.errno();
   }
 
-  /** A write was not complete: it is tried again until the socket is full, then it will be reported writable. */
-  #keep(connection: number, bytes: Uint8Array): void {
-    const errno = this.#libc.errno();
-    this.#unsent.add(connection, bytes, 0);
-    void errno;
+  /** A write was not complete. It is tried again until the socket is full, then it will be reported writable. */
+  #keep(connection: number, bytes: Uint8Array, written: number): void {
+    if (written < 0 && !this.#isTemporary(connection)) return;
+    this.#unsent.add(connection, bytes, Math.max(written, 0));
     this.#flush(connection);
   }
 
@@ -318,17 +317,21 @@ export class EpollTransport implements Transport {
     const libc = this.#libc;
     const fd = this.#fds[connection] ?? -1;
     const address = this.#addressOf(bytes) + offset;
-    for (;;) {
-      const written = libc.send(fd, address, bytes.length - offset, MSG_NOSIGNAL);
-      if (written >= 0) return written;
-      const errno = libc.errno();
-      if (errno === EINTR) continue;
-      if (errno !== EAGAIN) {
-        this.#errors[connection] = errno;
-        this.#attention.push(connection);
-      }
-      return -1;
-    }
+    const written = libc.send(fd, address, bytes.length - offset, MSG_NOSIGNAL);
+    if (written < 0) this.#isTemporary(connection);
+    return written;
+  }
+
+  /**
+   * After a write that failed: whether it may be tried again once the socket is writable. If not, the loop
+   * tells of it, when it has read what the target had sent before.
+   */
+  #isTemporary(connection: number): boolean {
+    const errno = this.#libc.errno();
+    if (errno === EAGAIN || errno === EINTR) return true;
+    this.#errors[connection] = errno;
+    this.#attention.push(connection);
+    return false;
   }
 
   #addressOf(bytes: Uint8Array): number {
