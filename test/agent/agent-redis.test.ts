@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { type Agent, type AgentOptions, startAgent } from '@broadside/agent';
 import {
   BroadsideError,
@@ -11,6 +12,7 @@ import { Queue, QueueEvents } from 'bullmq';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
+import { runProcess } from '../support/process.js';
 import { RedisServer } from '../support/redis.js';
 import { WellBehavedTarget } from '../targets/well-behaved-target.js';
 import { CoordinatorEnd } from './coordinator-end.js';
@@ -73,7 +75,8 @@ async function openQueue({ redis }: Cluster, agent: Agent): Promise<ShardQueue> 
   return {
     give: async (data) => {
       const added = await queue.add('shard', data, { attempts: 1 });
-      return added.waitUntilFinished(events, 60_000);
+      const result: unknown = await added.waitUntilFinished(events, 60_000);
+      return result;
     },
   };
 }
@@ -154,6 +157,27 @@ describe('an agent on Redis', () => {
     const beganMs = performance.now();
     await agent.close();
     expect(performance.now() - beganMs).toBeLessThan(8_000);
+  });
+
+  it('leaves nothing that keeps its process alive, neither after a close nor after a start that failed', async () => {
+    const { coordinator } = await openCluster();
+    const script = `
+      import { startAgent } from '@broadside/agent';
+      import { pino } from 'pino';
+      const options = { coordinatorUrl: '${coordinator.url}', slots: 2, logger: pino({ level: 'silent' }) };
+      await startAgent({ ...options, joinToken: 'wrong' }).catch((error) => console.log(error.code));
+      const redisUrl = 'redis://127.0.0.1:1';
+      await startAgent({ ...options, joinToken: 'secret', redisUrl, connectTimeoutMs: 500 }).catch((error) =>
+        console.log(error.code),
+      );
+      const agent = await startAgent({ ...options, joinToken: 'secret' });
+      await agent.close();
+      console.log('closed');
+    `;
+    const args = ['--input-type=module', '--unhandled-rejections=strict', '--eval', script];
+    const cwd = fileURLToPath(new URL('..', import.meta.url));
+    const ended = await runProcess(process.execPath, args, { cwd, timeoutMs: 30_000 });
+    expect(ended).toMatchObject({ exitCode: 0, stdout: 'unauthorized\nunavailable\nclosed\n', stderr: '' });
   });
 
   it('says in one line, without the password, that Redis does not let it in or cannot be reached', async () => {

@@ -175,7 +175,8 @@ export class CoordinatorEnd {
     socket.on('message', (payload: Buffer, isBinary: boolean) => {
       if (isBinary) this.#store(socket, decodeInterval(payload));
       else this.#hear(socket, agentMessageSchema.parse(JSON.parse(payload.toString('utf8'))));
-      for (const look of [...this.#waiters]) look();
+      // Looking may remove the one that looks, which a Set allows while it is walked.
+      for (const look of this.#waiters) look();
     });
   }
 

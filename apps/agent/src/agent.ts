@@ -68,7 +68,7 @@ class RunningAgent implements Agent {
   #sayEnded: (end: AgentEnd) => void = () => undefined;
 
   constructor(options: CheckedOptions) {
-    const { name, slots, logger, clock } = options;
+    const { name, slots, logger } = options;
     this.#options = options;
     this.name = name;
     this.slots = slots;
@@ -80,7 +80,6 @@ class RunningAgent implements Agent {
     this.#attempts = new ShardAttempts({
       runInSlot: (shard, events) => this.#pool.run(shard, events),
       uplink: this.#uplink,
-      clock,
       logger,
       ...ATTEMPT_TIMEOUTS,
     });
@@ -89,7 +88,8 @@ class RunningAgent implements Agent {
   async start(): Promise<void> {
     const { logger } = this.#options;
     try {
-      const isWarm = this.#pool.warmUp();
+      // Not waited for: a shard that comes sooner waits for the one thread that it needs.
+      this.#pool.warmUp().catch((error: unknown) => logger.error({ error }, 'cannot start engine threads'));
       const welcome = await this.#uplink.connect();
       this.#queue = welcome.queue;
       const wiring = await this.#chooseQueue(welcome.queue);
@@ -106,7 +106,6 @@ class RunningAgent implements Agent {
           hint: 'check that its Redis runs and can be reached from this machine',
         });
       }
-      await isWarm;
       this.#assertStaying();
     } catch (error) {
       await this.#leave(0);
@@ -149,7 +148,7 @@ class RunningAgent implements Agent {
         machine: describeMachine(),
       },
       attempts: () => this.#attempts.list(),
-      freeSlots: () => this.#pool.freeCount,
+      freeSlots: () => (this.#leaving === undefined ? this.#pool.freeCount : 0),
       events: {
         onWelcome: ({ queue }) => {
           this.#attempts.resend();
@@ -183,7 +182,10 @@ class RunningAgent implements Agent {
 
   /** A coordinator that came back with another queue would give shards to where this agent does not look. */
   #checkQueue(address: QueueAddress): void {
-    if (this.#queue === undefined || JSON.stringify(address) === JSON.stringify(this.#queue)) return;
+    const { queue, redisUrl } = this.#options;
+    const place = (of: QueueAddress): string =>
+      of.kind === 'redis' ? `${redisUrl ?? of.url} ${of.prefix}` : of.kind;
+    if (queue !== undefined || this.#queue === undefined || place(address) === place(this.#queue)) return;
     this.#giveUp(
       new BroadsideError('conflict', 'the coordinator came back with another queue; start this agent again'),
     );

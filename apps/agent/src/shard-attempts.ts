@@ -6,7 +6,6 @@
  *                                                                     └─► outbox ─► acknowledged
  */
 
-import type { Clock } from '@broadside/engine';
 import {
   type AgentMessage,
   type Fatal,
@@ -24,7 +23,6 @@ import type { ShardOrder, Uplink } from './uplink/uplink.js';
 export interface ShardAttemptsOptions {
   readonly runInSlot: (shard: Shard, events: SlotEvents) => SlotRun;
   readonly uplink: Pick<Uplink, 'send' | 'sendFrame' | 'clockOffset'>;
-  readonly clock: Clock;
   readonly logger: Logger;
   /** How long a prepared shard waits for its start beyond what its own probe may take. */
   readonly startTimeoutMs: number;
@@ -67,12 +65,6 @@ export class ShardAttempts {
 
   list(): ShardAttempt[] {
     return [...this.#live.values()].map(({ attempt }) => attempt);
-  }
-
-  get runningCount(): number {
-    let count = 0;
-    for (const { run } of this.#live.values()) if (run !== undefined) count++;
-    return count;
   }
 
   /**

@@ -88,7 +88,7 @@ function firstConnection(redis: Redis, where: string, timeoutMs: number): Promis
       redis.on('error', () => undefined);
       reject(
         new BroadsideError('unavailable', `cannot use the queue's Redis at ${where}: ${last}`, {
-          hint: 'this machine must reach it under the address that the coordinator was started with, or pass another one',
+          hint: 'this machine must reach it by the address that the coordinator was given, or pass another one',
         }),
       );
     };

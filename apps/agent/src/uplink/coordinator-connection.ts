@@ -145,7 +145,8 @@ export class CoordinatorConnection {
   #welcome(message: Welcome): void {
     if (this.#isGreeted) return;
     if (message.protocol !== PROTOCOL_VERSION) {
-      const reason = `it speaks protocol ${message.protocol} (version ${message.version}), this agent ${PROTOCOL_VERSION}`;
+      const { protocol, version } = message;
+      const reason = `it speaks protocol ${protocol} (version ${version}), this agent ${PROTOCOL_VERSION}`;
       this.fail(failureOfRejection(this.#origin, reason));
       return;
     }

@@ -68,6 +68,8 @@ const STABLE_AFTER_US = 5_000_000;
 export class Uplink {
   readonly #options: UplinkOptions;
   readonly #offset = new ClockOffsetEstimator();
+  /** Of the connection before, until this one has had a round trip. */
+  #earlierOffset: ClockOffset | undefined;
   #connection: CoordinatorConnection | undefined;
   #isClosed = false;
   #timers: NodeJS.Timeout[] = [];
@@ -88,7 +90,7 @@ export class Uplink {
 
   /** Coordinator clock minus agent clock, as well as it is known now. */
   get clockOffset(): ClockOffset | undefined {
-    return this.#offset.estimate(this.#options.clock.nowUs());
+    return this.#offset.estimate(this.#options.clock.nowUs()) ?? this.#earlierOffset;
   }
 
   /**
@@ -191,6 +193,7 @@ export class Uplink {
 
   /** What runs on every greeted connection: heartbeat, clock probes, and the watch for a dead one. */
   #begin(welcome: Welcome): void {
+    this.#earlierOffset = this.clockOffset;
     this.#offset.clear();
     this.#heardAtUs = this.#options.clock.nowUs();
     this.#probesLeft = GREETING_PROBES - 1;

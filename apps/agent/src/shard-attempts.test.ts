@@ -1,0 +1,252 @@
+import {
+  type AgentMessage,
+  encodeInterval,
+  GAUGE_NAMES,
+  newCounters,
+  PROTOCOL_VERSION,
+  type Shard,
+  type ShardResult,
+} from '@broadside/shared';
+import { pino } from 'pino';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ShardAttempts } from './shard-attempts.js';
+import type { SlotEnd, SlotEvents, SlotRun } from './slot/slot.js';
+
+const logger = pino({ level: 'silent' });
+
+function shardOf(runId: string): Shard {
+  return {
+    runId,
+    shardIndex: 0,
+    attempt: 1,
+    protocol: PROTOCOL_VERSION,
+    shardCount: 1,
+    target: { scheme: 'http', host: '127.0.0.1', port: 1, path: '/' },
+    request: { method: 'GET', httpVersion: '1.1', headerLines: [] },
+    keepAlive: true,
+    connections: 1,
+    requests: 1,
+    timeoutMs: 1,
+    maxReplyHeaderBytes: 1_000,
+    maxReplyBodyBytes: 1_000,
+    checkLength: false,
+    failOnStatus: false,
+    onSocketError: 'continue',
+    probe: false,
+  };
+}
+
+/** A slot whose shard ends when the test says so, or when it is stopped. */
+class HandSlot implements SlotRun {
+  readonly orders: string[] = [];
+  readonly ended: Promise<SlotEnd>;
+  readonly events: SlotEvents;
+  readonly #shard: Shard;
+  #leave: (end: SlotEnd) => void = () => undefined;
+
+  constructor(shard: Shard, events: SlotEvents) {
+    this.#shard = shard;
+    this.events = events;
+    this.ended = new Promise((resolve) => {
+      this.#leave = resolve;
+    });
+  }
+
+  probe(): void {
+    this.orders.push('probe');
+  }
+
+  start(startAtUs: number, referenceBytes?: number): void {
+    this.orders.push(`start ${startAtUs} ${referenceBytes}`);
+  }
+
+  stop(): void {
+    this.orders.push('stop');
+    this.end();
+  }
+
+  end(): void {
+    const { runId, shardIndex, attempt } = this.#shard;
+    const result: ShardResult = {
+      runId,
+      shardIndex,
+      attempt,
+      totals: '',
+      addresses: [],
+      startSkewUs: 0,
+      transport: 'socket',
+    };
+    this.#leave({ kind: 'ended', result });
+  }
+
+  interval(number: number, isLast = false): void {
+    const { runId, shardIndex, attempt } = this.#shard;
+    const bytes = encodeInterval({
+      runId,
+      shardIndex,
+      attempt,
+      number,
+      span: 1,
+      isLast,
+      counters: newCounters(),
+      statusCounts: new Map(),
+      gauges: new Float64Array(GAUGE_NAMES.length),
+      histograms: [],
+    });
+    this.events.onInterval({ number, span: 1, bytes });
+  }
+}
+
+class HandUplink {
+  isUp = true;
+  room = Number.POSITIVE_INFINITY;
+  clockOffset = { offsetUs: 1_000, uncertaintyUs: 1 };
+  readonly said: AgentMessage[] = [];
+  frames = 0;
+
+  send(message: AgentMessage): boolean {
+    if (this.isUp) this.said.push(message);
+    return this.isUp;
+  }
+
+  sendFrame(): boolean {
+    if (!this.isUp || this.room <= 0) return false;
+    this.room--;
+    this.frames++;
+    return true;
+  }
+
+  kinds(): string[] {
+    return this.said.map(({ kind }) => kind);
+  }
+}
+
+const open: ShardAttempts[] = [];
+afterEach(() => {
+  for (const attempts of open.splice(0)) attempts.close();
+});
+
+interface Bench {
+  readonly attempts: ShardAttempts;
+  readonly uplink: HandUplink;
+  readonly slots: HandSlot[];
+}
+
+function bench(timeouts: { startTimeoutMs?: number; keepEndedMs?: number } = {}): Bench {
+  const uplink = new HandUplink();
+  const slots: HandSlot[] = [];
+  const attempts = new ShardAttempts({
+    runInSlot: (shard, events) => {
+      const slot = new HandSlot(shard, events);
+      slots.push(slot);
+      return slot;
+    },
+    uplink,
+    logger,
+    startTimeoutMs: 60_000,
+    keepEndedMs: 60_000,
+    ...timeouts,
+  });
+  open.push(attempts);
+  return { attempts, uplink, slots };
+}
+
+const attempt = { runId: 'r1', shardIndex: 0, attempt: 1 };
+
+describe('ShardAttempts', () => {
+  it('gives up a shard that nobody starts, tells the coordinator, and fails the job', async () => {
+    const { attempts, uplink, slots } = bench({ startTimeoutMs: 20 });
+    const carried = attempts.carryOut(shardOf('r1'));
+    slots[0]?.events.onReady();
+    await expect(carried).rejects.toThrow(/no order to start came/);
+    expect(slots[0]?.orders).toEqual(['stop']);
+    expect(uplink.said.at(-1)).toMatchObject({ kind: 'refused', fatal: { code: 'NO_START' } });
+    expect(attempts.list()).toEqual([]);
+  });
+
+  it('starts once, at the instant on the clock of this process', async () => {
+    const { attempts, slots } = bench();
+    const carried = attempts.carryOut(shardOf('r1'));
+    attempts.obey({ kind: 'start', shard: attempt, startAtUs: 5_000, referenceBytes: 77 });
+    attempts.obey({ kind: 'start', shard: attempt, startAtUs: 9_000 });
+    expect(slots[0]?.orders).toEqual(['start 4000 77']);
+    slots[0]?.end();
+    await carried;
+  });
+
+  it('says ready, probed and refused again after a broken connection, but ready no more after the start', () => {
+    const { attempts, uplink, slots } = bench();
+    uplink.isUp = false;
+    const carried = attempts.carryOut(shardOf('r1'));
+    slots[0]?.events.onReady();
+    slots[0]?.events.onProbed({ ok: true, bodyBytes: 1, status: 200 });
+    expect(uplink.said).toEqual([]);
+    uplink.isUp = true;
+    attempts.resend();
+    expect(uplink.kinds()).toEqual(['ready', 'probed']);
+    attempts.obey({ kind: 'start', shard: attempt, startAtUs: 0 });
+    attempts.resend();
+    expect(uplink.kinds()).toEqual(['ready', 'probed']);
+    slots[0]?.end();
+    return carried;
+  });
+
+  it('keeps a refusal that could not be said until it can be', async () => {
+    const { attempts, uplink } = bench({ startTimeoutMs: 5 });
+    uplink.isUp = false;
+    await expect(attempts.carryOut(shardOf('r1'))).rejects.toThrow('NO_START');
+    expect(attempts.list()).toEqual([attempt]);
+    uplink.isUp = true;
+    attempts.resend();
+    expect(uplink.kinds()).toEqual(['refused']);
+    expect(attempts.list()).toEqual([]);
+  });
+
+  it('sends frames only while the connection has room, and the rest when it has room again', async () => {
+    const { attempts, uplink, slots } = bench();
+    const carried = attempts.carryOut(shardOf('r1'));
+    uplink.room = 1;
+    for (const number of [0, 1, 2]) slots[0]?.interval(number, number === 2);
+    expect(uplink.frames).toBe(1);
+    uplink.room = 10;
+    attempts.pump();
+    expect(uplink.frames).toBe(3);
+    slots[0]?.end();
+    await carried;
+    expect(attempts.list()).toEqual([attempt]);
+    attempts.obey({ kind: 'ack', shard: attempt, number: 2 });
+    expect(attempts.list()).toEqual([]);
+  });
+
+  it('does not take the same attempt twice', async () => {
+    const { attempts, slots } = bench();
+    const carried = attempts.carryOut(shardOf('r1'));
+    await expect(attempts.carryOut(shardOf('r1'))).rejects.toThrow(/already/);
+    slots[0]?.end();
+    await carried;
+  });
+
+  it('settles when the last frame is acknowledged, and when the time is over', async () => {
+    const { attempts, slots } = bench();
+    const carried = attempts.carryOut(shardOf('r1'));
+    slots[0]?.interval(0, true);
+    attempts.drain();
+    await carried;
+    await attempts.settled(5);
+    expect(attempts.list()).toEqual([attempt]);
+    const settled = attempts.settled(60_000);
+    attempts.obey({ kind: 'ack', shard: attempt, number: 0 });
+    await settled;
+    await expect(attempts.carryOut(shardOf('r2'))).rejects.toThrow(/leaving/);
+  });
+
+  it('forgets the frames of an ended attempt that nobody acknowledges for long', async () => {
+    const { attempts, slots } = bench({ keepEndedMs: 5 });
+    const carried = attempts.carryOut(shardOf('r1'));
+    slots[0]?.interval(0, true);
+    slots[0]?.end();
+    await carried;
+    await attempts.settled(10_000);
+    expect(attempts.list()).toEqual([]);
+  });
+});
