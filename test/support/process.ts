@@ -1,7 +1,8 @@
 // Child processes for tests: output is captured within bounds, readiness is a line and not a pause,
-// and whatever a test forgets to stop is stopped when the test process ends.
+// and whatever a test forgets to stop is stopped when the test process ends, however it ends.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 
 /** More output than this per stream drops the oldest part. */
@@ -39,11 +40,7 @@ interface LineWaiter {
   readonly reject: (error: Error) => void;
 }
 
-const running = new Set<RunningProcess>();
-
-process.on('exit', () => {
-  for (const child of running) child.signal(child.stopSignal);
-});
+const SETPRIV = '/usr/bin/setpriv';
 
 /** One started program. Made by `startProcess`. */
 export class RunningProcess {
@@ -68,7 +65,6 @@ export class RunningProcess {
     this.#command = command;
     this.pid = child.pid;
     this.stopSignal = stopSignal;
-    running.add(this);
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       this.#stdout = (this.#stdout + text).slice(-CAPTURE_LIMIT_CHARS);
       this.#offerLines();
@@ -82,7 +78,6 @@ export class RunningProcess {
     this.exit = new Promise((resolve) => {
       child.once('close', (exitCode, signal) => {
         this.#ended = { exitCode, signal };
-        running.delete(this);
         this.#failWaiters();
         resolve(this.#ended);
       });
@@ -196,7 +191,8 @@ export async function startProcess(
   args: readonly string[],
   options: ProcessOptions = {},
 ): Promise<RunningProcess> {
-  const child = spawn(command, args, {
+  const stopSignal = options.stopSignal ?? 'SIGTERM';
+  const child = spawn(...dyingWithUs(command, args, stopSignal), {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: options.bareEnv ?? { ...process.env, ...options.env },
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
@@ -204,14 +200,27 @@ export async function startProcess(
     ...(options.gid === undefined ? {} : { gid: options.gid }),
   });
   // Listen for output before waiting, or the first lines of a quick program would be lost.
-  const started =
-    child.pid === undefined ? undefined : new RunningProcess(child, command, options.stopSignal ?? 'SIGTERM');
+  const started = child.pid === undefined ? undefined : new RunningProcess(child, command, stopSignal);
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
     child.once('error', reject);
   });
   if (started === undefined) throw new Error(`could not start ${command}`);
   return started;
+}
+
+/**
+ * The test runner ends its processes without a word to them, so on Linux the kernel is asked to pass it on:
+ * the program gets `signal` when this process dies, in whatever way. It keeps its process id.
+ */
+function dyingWithUs(
+  command: string,
+  args: readonly string[],
+  signal: NodeJS.Signals,
+): [command: string, args: readonly string[]] {
+  // A program that does not exist is best reported by spawn itself.
+  if (!existsSync(command) || !existsSync(SETPRIV)) return [command, args];
+  return [SETPRIV, ['--pdeathsig', signal.slice('SIG'.length), '--', command, ...args]];
 }
 
 export interface RunOptions extends ProcessOptions {
