@@ -39,12 +39,9 @@ interface Outcome {
 }
 
 function outcomeOf(report: Omit<Report, 'verdict'>): Outcome {
-  const { run, ledger, fatal, counters } = report;
-  if (!ledger.balanced) {
-    const [first = 'no reason given', ...others] = ledger.problems;
-    const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
-    return { outcome: 'inconclusive', reason: `the books do not balance: ${first}${more}` };
-  }
+  const { run, fatal, counters } = report;
+  const books = booksReason(report);
+  if (books !== undefined) return { outcome: 'inconclusive', reason: books };
   if (run.state === 'aborted') return { outcome: 'aborted', reason: run.reason ?? 'the run was stopped' };
   if (fatal !== undefined) return { outcome: 'fail', reason: `ended by an error: ${fatal.message}` };
   if (run.state === 'failed')
@@ -53,6 +50,14 @@ function outcomeOf(report: Omit<Report, 'verdict'>): Outcome {
     return { outcome: 'fail', reason: `no request of ${endedIn(report)} succeeded` };
   }
   return { outcome: 'pass' };
+}
+
+/** The first thing that is wrong with the books; undefined when they balance and nothing is missing. */
+export function booksReason({ ledger }: Pick<Report, 'ledger'>): string | undefined {
+  if (ledger.balanced) return undefined;
+  const [first = 'no reason given', ...others] = ledger.problems;
+  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+  return `the books do not balance: ${first}${more}`;
 }
 
 /**

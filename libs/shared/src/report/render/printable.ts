@@ -11,19 +11,28 @@ export function printable(text: string): string {
   return clean;
 }
 
-/** Breaks a sentence at blanks into lines of at most `width` columns; the second and later ones are indented. */
+/**
+ * Breaks a sentence at blanks into lines of at most `width` columns; the second and later ones are indented.
+ * A word that is longer than a line (a long path) is cut.
+ */
 export function wrapped(text: string, width: number, indent: string): string[] {
+  const longest = width - indent.length;
+  const words = printable(text)
+    .split(' ')
+    .flatMap((word) => word.match(new RegExp(`.{1,${longest}}`, 'gsu')) ?? ['']);
   const lines: string[] = [];
-  let line = '';
-  for (const word of printable(text).split(' ')) {
-    if (line.trim() !== '' && line.length + 1 + word.length > width) {
+  let line: string | undefined;
+  for (const word of words) {
+    if (line === undefined) {
+      line = word;
+    } else if (line.length + 1 + word.length > width) {
       lines.push(line);
       line = `${indent}${word}`;
     } else {
-      line = line === '' ? word : `${line} ${word}`;
+      line = `${line} ${word}`;
     }
   }
-  return [...lines, line];
+  return [...lines, line ?? ''];
 }
 
 /** Columns padded to their widest cell, two blanks between them; the first column to the left, others right. */

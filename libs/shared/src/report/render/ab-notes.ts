@@ -1,0 +1,52 @@
+import type { Report } from '../report.schema.js';
+import { abTimesRows } from './ab-times.js';
+import { table, wrapped } from './printable.js';
+import { agentShares, booksSentence, connectionsAchieved, headlineWarning } from './report-lines.js';
+
+const WIDTH = 80;
+const LABEL_WIDTH = 24;
+
+/**
+ * What ab's report cannot say, for after its last line or for stderr: who sent the load, whether the books
+ * balance, who was the limit, and the connection times in µs. Begins with an empty line.
+ */
+export function abNotes(report: Report): string {
+  const warning = headlineWarning(report);
+  const open = connectionsAchieved(report);
+  const { outcome, limit, reasons, advice } = report.verdict;
+  const lines = [
+    '',
+    `Broadside ${report.broadsideVersion}, run ${report.run.id}`,
+    ...(warning === undefined ? [] : noted('Warning:', [warning])),
+    ...(open === undefined ? [] : noted('Concurrency achieved:', [String(open)])),
+    ...noted('Agents:', agentShares(report)),
+    ...noted('Books:', [booksSentence(report)]),
+    ...noted('Verdict:', [`${outcome}; limit: ${limit}`, ...reasons]),
+    ...noted('Advice:', advice),
+    ...timesLinesUs(report),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** A label, and each text on lines of its own beside it. Nothing for no texts. */
+function noted(label: string, texts: readonly string[]): string[] {
+  return texts.flatMap((text, i) => {
+    const start = (i === 0 ? label : '').padEnd(LABEL_WIDTH);
+    const [first = '', ...more] = wrapped(text, WIDTH - LABEL_WIDTH, '');
+    return [`${start}${first}`, ...more.map((line) => `${' '.repeat(LABEL_WIDTH)}${line}`)];
+  });
+}
+
+function timesLinesUs(report: Report): string[] {
+  if (report.latency.total.count === 0) return [];
+  const whole = (valueUs: number): string => String(Math.round(valueUs));
+  const rows = abTimesRows(report.latency).map((row) => [
+    `${row.label}:`,
+    whole(row.minUs),
+    whole(row.meanUs),
+    whole(row.stddevUs),
+    whole(row.medianUs),
+    whole(row.maxUs),
+  ]);
+  return ['', ...table([['Connection Times (us)', 'min', 'mean', '+/-sd', 'median', 'max'], ...rows])];
+}

@@ -1,0 +1,84 @@
+import { formatDurationMs, formatLatencyUs } from '../../units.js';
+import { failedIn } from '../failure-counts.js';
+import type { Report } from '../report.schema.js';
+import { printable } from './printable.js';
+
+/** `1,234,567`: for people. */
+export function formatCount(count: number): string {
+  return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+/** `12.3 %`; a part that is there is never shown as none, and one that is missing never as all. */
+export function formatShare(part: number, whole: number): string {
+  if (whole === 0 || part === 0) return '0 %';
+  if (part === whole) return '100 %';
+  const percent = (100 * part) / whole;
+  if (percent < 0.05) return '< 0.1 %';
+  return percent > 99.95 ? '> 99.9 %' : `${percent.toFixed(1)} %`;
+}
+
+/** One entry for each agent: name, requests that ended on it, its share of all, and whether it was lost. */
+export function agentShares(report: Report): string[] {
+  const ended = report.agents.map((agent) => agent.completed + agent.failed);
+  const all = ended.reduce((sum, count) => sum + count, 0);
+  return report.agents.map((agent, i) => {
+    const own = ended[i] ?? 0;
+    const lost = agent.lost ? ', lost' : '';
+    const shards = `${agent.shards} ${agent.shards === 1 ? 'shard' : 'shards'}`;
+    return `${printable(agent.name)}: ${formatCount(own)} requests (${formatShare(own, all)}), ${shards}${lost}`;
+  });
+}
+
+/** The identity with its numbers when it holds, else everything that is wrong. */
+export function booksSentence(report: Report): string {
+  const { counters, ledger, lostWithAgent } = report;
+  if (!ledger.balanced) return `do not balance: ${ledger.problems.join('; ')}`;
+  const parts: readonly (readonly [string, number])[] = [
+    ['failed', failedIn(report)],
+    ['in flight at the end', counters.inFlightAtEnd],
+    ['lost with agents', lostWithAgent],
+    ['not sent, time over', counters.notSentTimeOver],
+    ['not sent, stopped', counters.notSentStopped],
+    ['not sent, fatal error', counters.notSentFatal],
+  ];
+  const others = parts
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => ` + ${formatCount(count)} ${name}`);
+  return `balance: ${formatCount(counters.planned)} planned = ${formatCount(counters.completed)} completed${others.join('')}`;
+}
+
+/** Most connections that were open at once, from the merged seconds; undefined without any. */
+export function connectionsAchieved(report: Report): number | undefined {
+  if (report.seconds.length === 0) return undefined;
+  return Math.max(...report.seconds.map((second) => second.openConnections));
+}
+
+/** Why the headline number cannot be taken as it is; undefined when it can. */
+export function headlineWarning(report: Report): string | undefined {
+  const { outcome, limit } = report.verdict;
+  if (outcome === 'inconclusive') return 'the books do not balance: do not rely on these numbers';
+  if (limit === 'generator') {
+    return 'the generator was the limit: the target may be faster than this number';
+  }
+  return undefined;
+}
+
+const LATENCY_HEAD = ['', 'count', 'p50', 'p90', 'p99', 'p99.9', 'max'];
+
+/** Rows of a latency table with its head; latencies without a sample are left out. */
+export function latencyRows(report: Report): string[][] {
+  const { total, fresh, reused, wait, connect } = report.latency;
+  const named = Object.entries({ total, fresh, reused, wait, connect });
+  const rows = named
+    .filter(([, latency]) => latency.count > 0)
+    .map(([name, { count, p50Us, p90Us, p99Us, p999Us, maxUs }]) => [
+      name,
+      formatCount(count),
+      ...[p50Us, p90Us, p99Us, p999Us, maxUs].map(formatLatencyUs),
+    ]);
+  return rows.length === 0 ? [] : [LATENCY_HEAD, ...rows];
+}
+
+export function durationText(report: Report): string {
+  return formatDurationMs(report.timeTakenUs / 1_000);
+}

@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest';
+import { countersToRecord } from '../../metrics/counters.js';
+import { balancedCounters, observed, sampleAgent, sampleReport } from '../../testing/observed.js';
+import type { Report } from '../report.schema.js';
+import { reportJson } from './json.js';
+import { summaryText } from './summary-text.js';
+
+const counters = (completed: number, timeout: number) =>
+  countersToRecord(observed({ counters: { completed, timeout } }).counters);
+
+function fullRun(): Report {
+  return sampleReport({
+    plan: { requests: 2_000, name: 'first try' },
+    seen: {
+      counters: balancedCounters({
+        completed: 1_963,
+        timeout: 30,
+        closedWithoutReplyReused: 7,
+        bytesReceived: 662_000,
+        bodyBytesReceived: 196_300,
+        bytesSent: 180_000,
+        connectionsAsked: 17,
+        connectionsOpened: 17,
+        connectionsClosedByUs: 10,
+        connectionsClosedUnannounced: 7,
+      }),
+      statusCounts: [
+        [200, 1_960],
+        [503, 3],
+      ],
+      samples: {
+        connect: [100, 120],
+        wait: Array.from({ length: 1_963 }, (_, i) => 400 + i),
+        fresh: [900, 2_000],
+        freshProcessing: [800, 1_880],
+        reused: Array.from({ length: 1_961 }, (_, i) => 410 + i),
+      },
+      gauges: { firstSendUs: 0, lastEventUs: 8_261_836 },
+    },
+    input: {
+      agents: [sampleAgent('a1'), sampleAgent('a2')],
+      shards: [
+        { shardIndex: 0, attempt: 1, agentId: 'a1', connections: 6, counters: counters(1_200, 30) },
+        { shardIndex: 1, attempt: 1, agentId: 'a2', connections: 4, counters: counters(763, 7) },
+      ],
+      seconds: [
+        {
+          second: 0,
+          planned: 2_000,
+          sent: 2_000,
+          completed: 1_963,
+          failed: 37,
+          inFlight: 0,
+          openConnections: 10,
+          bytesReceived: 1,
+          busyShareMax: 0.2,
+        },
+      ],
+    },
+  });
+}
+
+describe('summaryText', () => {
+  it('tells the run at a glance', () => {
+    expect(summaryText(fullRun())).toBe(
+      [
+        'GET http://127.0.0.1:8080/a?b=c (first try)',
+        '10 connections, 2 slots on 2 agents',
+        '',
+        '238 requests/s   1,963 completed in 8.26s',
+        '',
+        '         count     p50     p90     p99   p99.9     max',
+        'total    1,963  1.39ms  2.17ms  2.35ms  2.37ms  2.37ms',
+        'fresh        2   900µs  2.00ms  2.00ms  2.00ms  2.00ms',
+        'reused   1,961  1.39ms  2.17ms  2.35ms  2.37ms  2.37ms',
+        'wait     1,963  1.38ms  2.17ms  2.34ms  2.36ms  2.36ms',
+        'connect      2   100µs   120µs   120µs   120µs   120µs',
+        '',
+        'Failed       37 of 2,000 sent (1.9 %)',
+        '             30 timed out',
+        '              7 reused connection closed without reply',
+        'Status       200: 1,960, 503: 3',
+        'Connections  17 opened, 7 closed by the target unannounced',
+        'Transfer     received 646KiB (78.2KiB/s), of which body 192KiB; sent 176KiB',
+        'Agents       a1: 1,230 requests (61.5 %), 1 shard',
+        '             a2: 770 requests (38.5 %), 1 shard',
+        'Books        balance: 2,000 planned = 1,963 completed + 37 failed',
+        'Verdict      pass; limit: undecided',
+        '             the server closed 7 reused connections without announcing it (118',
+        '               requests per connection on average); each met a request that was',
+        '               already sent and got no reply',
+        '             the median wait of 1.38ms is 3.5 times the shortest, engine threads',
+        '               were busy at most 20 %: no clear sign of a queue',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('marks a number that cannot be trusted right below it', () => {
+    const report = fullRun();
+    const generator = summaryText({ ...report, verdict: { ...report.verdict, limit: 'generator' } });
+    expect(generator).toContain('in 8.26s\n! the generator was the limit: the target may be faster');
+    const unbalanced = summaryText(sampleReport({ input: { problems: ['shard 0: interval 2 is missing'] } }));
+    expect(unbalanced).toContain('\n! the books do not balance: do not rely on these numbers\n');
+    expect(unbalanced).toContain('Books        do not balance: shard 0: interval 2 is missing');
+    expect(unbalanced).toContain('Verdict      inconclusive');
+  });
+
+  it('says none where nothing failed, and has no table where nothing was timed', () => {
+    const text = summaryText(sampleReport());
+    expect(text).toContain('Failed       none\n');
+    expect(text).not.toContain('p99');
+    expect(text).not.toContain('Status');
+    expect(text).toContain('0 requests/s   0 completed in 0ms');
+  });
+
+  it('stays within 80 columns and prints no control characters, whatever the names are', () => {
+    const report = sampleReport({
+      plan: { target: `http://127.0.0.1/${'long/'.repeat(100)}`, name: 'x'.repeat(200) },
+      input: {
+        agents: [{ ...sampleAgent('a1'), name: `\u001b[31m${'agent '.repeat(40)}\r\n` }],
+        run: { ...sampleReport().run, state: 'failed', reason: `\u001b]0;title\u0007${'y'.repeat(300)}` },
+        problems: [`shard 0: ${'z'.repeat(90)}`],
+      },
+    });
+    const lines = summaryText(report).split('\n');
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+    // oxlint-disable-next-line no-control-regex -- control characters are what must not be there
+    expect(lines.join('')).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
+  });
+
+  it('names a lost agent', () => {
+    const report = sampleReport({ input: { agents: [{ ...sampleAgent('a1'), lost: true }] } });
+    expect(summaryText(report)).toContain('a1: 0 requests (0 %), 1 shard, lost');
+  });
+});
+
+describe('reportJson', () => {
+  it('is the document, with rows of numbers on one line each', () => {
+    const report = fullRun();
+    const text = reportJson(report);
+    expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(report)));
+    expect(text.endsWith('}\n')).toBe(true);
+    expect(text.includes('        [900, 1]')).toBe(true);
+    expect(text.split('\n').length).toBeLessThan(JSON.stringify(report, null, 2).split('\n').length / 2);
+  });
+
+  it('gives equal bytes for equal reports', () => {
+    expect(reportJson(fullRun())).toBe(reportJson(fullRun()));
+  });
+
+  it('leaves texts that look like rows of numbers alone', () => {
+    const report = sampleReport({ plan: { name: '[ 1, 2 ]' } });
+    expect(JSON.parse(reportJson(report))).toMatchObject({ plan: { name: '[ 1, 2 ]' } });
+  });
+});
