@@ -278,6 +278,20 @@ describe.runIf(canRun('initdb', 'postgres'))('a store on a server that crashes',
   });
 });
 
+describe.runIf(canRun('initdb', 'postgres'))('an empty database on a server', () => {
+  it('is migrated once when five coordinators start on it at once', async () => {
+    const server = await PostgresServer.start();
+    try {
+      const stores = await Promise.all([1, 2, 3, 4, 5].map(() => openStore({ databaseUrl: server.url })));
+      const versions = await stores[0]?.pool.query('select name from broadside.kysely_migration');
+      expect(versions?.rows).toEqual([{ name: '0001-runs' }]);
+      await Promise.all(stores.map((store) => store.close()));
+    } finally {
+      await server.stop();
+    }
+  });
+});
+
 describe('a store that cannot be opened', () => {
   it('says that nothing listens at the address, without the password in it', async () => {
     const opening = openStore({ databaseUrl: 'postgres://me:secret@127.0.0.1:1/runs' });

@@ -49,7 +49,7 @@ describe('sweepEphemeralDirectories', () => {
     return path;
   };
 
-  it('removes what a killed process left, and nothing that is in use, young, or not ours', () => {
+  it('removes what a killed process left, and nothing that is in use, young, or not ours', async () => {
     const used = openEphemeralDirectory(parent);
     leave('broadside-store-killed', { pid: process.pid, startTicks: 1, host: hostname() });
     leave('broadside-store-just-being-made');
@@ -57,7 +57,7 @@ describe('sweepEphemeralDirectories', () => {
     utimesSync(old, new Date(0), new Date(0));
     leave('something-else', { pid: process.pid, startTicks: 1, host: hostname() });
 
-    expect(sweepEphemeralDirectories(parent)).toBe(2);
+    expect(await sweepEphemeralDirectories(parent)).toBe(2);
     const left = readdirSync(parent).map((name) => join(parent, name));
     expect(left.toSorted()).toEqual(
       [used.path, join(parent, 'broadside-store-just-being-made'), join(parent, 'something-else')].toSorted(),

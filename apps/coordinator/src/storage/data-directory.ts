@@ -1,4 +1,5 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isLocked, lockDirectory } from './directory-lock.js';
@@ -54,14 +55,14 @@ export function openEphemeralDirectory(parent = tmpdir()): DataDirectory {
  * Removes ephemeral directories whose process is gone (killed, or the machine lost power).
  * @returns how many were removed.
  */
-export function sweepEphemeralDirectories(parent = tmpdir()): number {
+export async function sweepEphemeralDirectories(parent = tmpdir()): Promise<number> {
   let removed = 0;
-  for (const name of readdirSync(parent)) {
+  for (const name of await readdir(parent)) {
     if (removed === MAX_SWEPT) break;
     if (!name.startsWith(EPHEMERAL_PREFIX)) continue;
     const directory = join(parent, name);
     if (!isAbandoned(directory)) continue;
-    rmSync(directory, { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true, maxRetries: 2 });
     removed += 1;
   }
   return removed;

@@ -1,4 +1,4 @@
-import { type Kysely, Migrator, sql } from 'kysely';
+import { type Kysely, Migrator } from 'kysely';
 import type pg from 'pg';
 import { migrations, SCHEMA_VERSION } from './migrations/index.js';
 import type { StoreSchema } from './schema.js';
@@ -7,9 +7,12 @@ import { StoreError } from './store-error.js';
 /** Our tables live apart from BullMQ's (schema `bullmq`), so one database can hold both. */
 export const STORE_SCHEMA = 'broadside';
 
+/** Any number that no other program uses for an advisory lock in the same database. */
+const MIGRATION_LOCK_KEY = 0x62_72_6f_61;
+
 /**
  * Brings the database to `SCHEMA_VERSION`; one cheap question when it is there already. Safe when several
- * coordinators start at once: Kysely's migrator takes an advisory lock.
+ * coordinators start at once: one migrates, the others wait.
  * @throws StoreError when the database was made by a newer Broadside, or a migration fails.
  */
 export async function migrate(db: Kysely<StoreSchema>, pool: pg.Pool): Promise<void> {
@@ -21,10 +24,29 @@ export async function migrate(db: Kysely<StoreSchema>, pool: pg.Pool): Promise<v
         'use the newer Broadside, or another store',
     );
   }
-  await sql`create schema if not exists ${sql.id(STORE_SCHEMA)}`.execute(db);
+  // Kysely's migrator locks its own table only; two first starts would meet in `create schema` before that.
+  const client = await pool.connect();
+  try {
+    await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK_KEY]);
+    await client.query(`create schema if not exists ${STORE_SCHEMA}`);
+    await migrateToLatest(db);
+  } finally {
+    await unlock(client);
+  }
+}
+
+/** A connection that cannot say so any more is dropped, and on a server its lock goes with it. */
+async function unlock(client: pg.PoolClient): Promise<void> {
+  await client.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK_KEY]).then(
+    () => client.release(),
+    () => client.release(true),
+  );
+}
+
+async function migrateToLatest(db: Kysely<StoreSchema>): Promise<void> {
   const migrator = new Migrator({
     db,
-    provider: { getMigrations: async () => Promise.resolve({ ...migrations }) },
+    provider: { getMigrations: () => Promise.resolve({ ...migrations }) },
     migrationTableSchema: STORE_SCHEMA,
   });
   const { error } = await migrator.migrateToLatest();

@@ -67,7 +67,7 @@ async function openEmbedded(dataDir: string, onError: (error: Error) => void): P
     const store = assemble('pglite', pools, close);
     if (freshSchemaVersion !== SCHEMA_VERSION) await migrate(store.db, store.pool);
     // After the start and not before it: left-overs of others must not slow this one down.
-    if (isEphemeral) setImmediate(() => sweepEphemeralDirectories()).unref();
+    if (isEphemeral) sweepEphemeralDirectories().catch(onError);
     return store;
   } catch (error) {
     await close();
