@@ -1,16 +1,11 @@
 import { HIGHEST_VALUE_US, Histogram, sameHistogram } from '@broadside/shared';
 import { describe, expect, it } from 'vitest';
+import { seededRandom, TEST_SEED } from '../testing/seeded-random.js';
 import { LiveHistogram } from './live-histogram.js';
 
-const SEED = Number(process.env['BROADSIDE_TEST_SEED'] ?? Date.now() % 1_000_000_000);
-
-describe(`LiveHistogram (BROADSIDE_TEST_SEED=${SEED})`, () => {
+describe(`LiveHistogram (BROADSIDE_TEST_SEED=${TEST_SEED})`, () => {
   it('gives the same buckets and moments as the shared histogram, take after take', () => {
-    let state = SEED;
-    const random = (): number => {
-      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-      return state / 4_294_967_296;
-    };
+    const random = seededRandom(TEST_SEED);
     const live = new LiveHistogram();
     for (let round = 0; round < 20; round++) {
       const expected = new Histogram();

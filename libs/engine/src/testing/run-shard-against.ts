@@ -85,7 +85,7 @@ export async function runShardAgainst(shard: Shard, hooks: RunHooks = {}): Promi
     run.wake();
   };
   const start = (referenceBytes?: number): void => {
-    control.start(monotonicClock.nowUs(), referenceBytes);
+    control.start((given.clock ?? monotonicClock).nowUs(), referenceBytes);
     run.wake();
     onStarted?.(stop);
   };

@@ -1,5 +1,6 @@
 /** Long because each oddity of HTTP/1.x that must have a defined outcome is here. */
 import { describe, expect, it } from 'vitest';
+import { seededRandom, TEST_SEED } from '../testing/seeded-random.js';
 import { ReplyMemory } from './reply-memory.js';
 import { PARSED, ResponseParser } from './response-parser.js';
 import { ServerName } from './server-name.js';
@@ -374,17 +375,6 @@ describe('ResponseParser: server name', () => {
   });
 });
 
-/** A small seeded generator (mulberry32), so that a failure can be repeated from the printed seed. */
-function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 class Generator {
   readonly #random: () => number;
 
@@ -476,11 +466,9 @@ class Generator {
   }
 }
 
-const SEED = Number(process.env['BROADSIDE_TEST_SEED'] ?? Date.now() % 1_000_000_000);
-
-describe(`ResponseParser: random input (BROADSIDE_TEST_SEED=${SEED})`, () => {
+describe(`ResponseParser: random input (BROADSIDE_TEST_SEED=${TEST_SEED})`, () => {
   it('reads concatenated valid replies as the same list whatever the split', () => {
-    const generator = new Generator(SEED);
+    const generator = new Generator(TEST_SEED);
     for (let round = 0; round < 1_500; round++) {
       const replies = Array.from({ length: 1 + generator.upTo(6) }, () => generator.reply());
       const bytes = bytesOf(replies.map((r) => r.text).join(''));
@@ -492,7 +480,7 @@ describe(`ResponseParser: random input (BROADSIDE_TEST_SEED=${SEED})`, () => {
   });
 
   it('reads damaged input the same way whatever the split, and never beyond its end', () => {
-    const generator = new Generator(SEED + 1);
+    const generator = new Generator(TEST_SEED + 1);
     for (let round = 0; round < 3_000; round++) {
       const text = Array.from({ length: 1 + generator.upTo(3) }, () => generator.reply().text).join('');
       const bytes = generator.mutate(bytesOf(text));
@@ -506,7 +494,7 @@ describe(`ResponseParser: random input (BROADSIDE_TEST_SEED=${SEED})`, () => {
   });
 
   it('reads replies the same way whether or not it has seen them before', () => {
-    const generator = new Generator(SEED + 2);
+    const generator = new Generator(TEST_SEED + 2);
     const buffer = new Uint8Array(4_096);
     const memory = new ReplyMemory();
     const serverName = new ServerName();

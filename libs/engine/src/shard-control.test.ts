@@ -1,0 +1,34 @@
+import { expect, it } from 'vitest';
+import { COMMAND, ShardControl } from './shard-control.js';
+
+it('shows orders to another thread that looks at the same memory', () => {
+  const host = new ShardControl();
+  const engine = new ShardControl(host.memory);
+  expect([engine.command, engine.referenceBytes]).toEqual([COMMAND.none, -1]);
+  host.probe();
+  expect(engine.command).toBe(COMMAND.probe);
+  host.start(1.7e15 + 0.25, 42);
+  expect([engine.command, engine.startAtUs, engine.referenceBytes]).toEqual([
+    COMMAND.start,
+    1.7e15 + 0.25,
+    42,
+  ]);
+});
+
+it('compares no lengths unless a reference is given', () => {
+  const control = new ShardControl();
+  control.start(5);
+  expect(control.referenceBytes).toBe(-1);
+});
+
+it('lets nothing follow a stop, and no probe follow a start', () => {
+  const stopped = new ShardControl();
+  stopped.stop();
+  stopped.start(5);
+  stopped.probe();
+  expect(stopped.command).toBe(COMMAND.stop);
+  const started = new ShardControl();
+  started.start(5);
+  started.probe();
+  expect(started.command).toBe(COMMAND.start);
+});
