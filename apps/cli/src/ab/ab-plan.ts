@@ -1,0 +1,79 @@
+import { formatProblem, hostHeaderOf, type ParsedPlan, parsePlan, parseTarget } from '@broadside/shared';
+import type { AbOptions } from './ab-options.js';
+
+/** The name that `ab` gives itself on the wire; targets that log or branch on it see the same client. */
+const USER_AGENT = 'ApacheBench/2.3';
+
+/**
+ * The header lines of `ab`'s request, in its order and capitalisation (spec 2.1). A `-H` line whose name begins
+ * with Host, User-Agent or Accept replaces ab's own line of that name; any other is added, even if it repeats.
+ * @param bodyBytes length of the body, or undefined without -p and -u.
+ */
+export function abHeaderLines(options: AbOptions, bodyBytes: number | undefined): string[] {
+  const target = parseTarget(options.url);
+  if (typeof target === 'string') throw new TypeError(`unchecked URL: ${target}`);
+  const given = (name: string): boolean =>
+    options.headerLines.some((line) => line.slice(0, name.length + 1).toLowerCase() === `${name}:`);
+  const lines: string[] = [];
+  if (options.keepAlive) lines.push('Connection: Keep-Alive');
+  if (options.cookies.length > 0) lines.push(`Cookie: ${options.cookies.join('; ')}`);
+  lines.push(...options.authorizationLines);
+  if (bodyBytes !== undefined) {
+    lines.push(`Content-length: ${bodyBytes}`, `Content-type: ${options.contentType}`);
+  }
+  lines.push(...options.headerLines);
+  if (!given('host')) lines.push(`Host: ${hostHeaderOf(target)}`);
+  if (!given('user-agent')) lines.push(`User-Agent: ${USER_AGENT}`);
+  if (!given('accept')) lines.push('Accept: */*');
+  return lines;
+}
+
+/**
+ * The plan that a command line of `ab` means.
+ * @param body content of the body file, or undefined without -p and -u.
+ */
+export function planOfAb(options: AbOptions, body: Uint8Array | undefined): ParsedPlan {
+  const hasBody = body !== undefined && body.byteLength > 0;
+  return parsePlan({
+    target: options.url,
+    method: options.method,
+    httpVersion: '1.0',
+    exactHeaders: true,
+    headers: abHeaderLines(options, body?.byteLength),
+    ...(hasBody ? { bodyBase64: Buffer.from(body).toString('base64') } : {}),
+    keepAlive: options.keepAlive,
+    connections: options.concurrency,
+    ...(options.requests === undefined ? {} : { requests: options.requests }),
+    ...(options.timeLimitS === undefined ? {} : { durationMs: options.timeLimitS * 1_000 }),
+    timeoutMs: options.timeoutS * 1_000,
+    checkLength: !options.acceptVariableLength,
+    failOnStatus: false,
+    onSocketError: options.continueOnSocketError ? 'continue' : 'stop',
+    probe: true,
+    ...(options.slots === undefined ? {} : { slots: Number(options.slots) }),
+  });
+}
+
+/** Field of the plan to the option that sets it, so that a refusal names what the user typed. */
+const OPTION_OF_FIELD: Readonly<Record<string, string>> = {
+  target: 'URL',
+  method: '-m',
+  headers: '-H, -C, -A or -T',
+  bodyBase64: 'the body file',
+  connections: '-c',
+  requests: '-n',
+  durationMs: '-t',
+  timeoutMs: '-s',
+  slots: '--slots',
+};
+
+/** All problems of a plan as one line in the words of the command line. */
+export function describeAbProblems(parsed: ParsedPlan): string {
+  if (parsed.ok) return '';
+  return parsed.problems
+    .map((problem) => {
+      const option = OPTION_OF_FIELD[problem.path.split('.')[0] ?? ''];
+      return option === undefined ? formatProblem(problem) : `${option}: ${problem.message}`;
+    })
+    .join('; ');
+}

@@ -1,0 +1,220 @@
+import {
+  EXIT,
+  errorBodySchema,
+  formatProblem,
+  isFinalState,
+  LIMITS,
+  type Plan,
+  ROUTES,
+  type RunDetail,
+  type RunSummary,
+  runDetailSchema,
+  runSummarySchema,
+} from '@broadside/shared';
+import type { z } from 'zod';
+import { CliError } from '../cli-error.js';
+
+export interface CoordinatorAddress {
+  /** `http://host:port`, without a path. */
+  readonly url: string;
+  readonly token: string | undefined;
+}
+
+/** Longest wait for one answer of the coordinator. */
+const ANSWER_TIMEOUT_MS = 30_000;
+/** Largest answer that is read; a report of the longest run stays far below. */
+const MAX_ANSWER_BYTES = 256 * 1_048_576;
+
+/** The coordinator could not be reached or did not answer in time: worth another try, unlike a refusal. */
+export class UnreachableError extends CliError {}
+
+/** REST client of a coordinator. Every answer is checked against the schemas of libs/shared. */
+export class CoordinatorClient {
+  readonly #address: CoordinatorAddress;
+
+  constructor(address: CoordinatorAddress) {
+    this.#address = address;
+  }
+
+  get url(): string {
+    return this.#address.url;
+  }
+
+  /** Address and headers of the live stream of a run. */
+  liveEndpoint(runId: string): { readonly url: string; readonly headers: Record<string, string> } {
+    const url = new URL(ROUTES.live, this.#address.url);
+    url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+    url.searchParams.set('run', runId);
+    return { url: url.href, headers: this.#authorization() };
+  }
+
+  async createRun(plan: Plan): Promise<RunSummary> {
+    return await this.#ask('POST', ROUTES.runs, runSummarySchema, JSON.stringify(plan));
+  }
+
+  async readRun(runId: string): Promise<RunDetail> {
+    return await this.#ask('GET', `${ROUTES.runs}/${runId}`, runDetailSchema);
+  }
+
+  /** Stops the load of a run. A run that has ended meanwhile is no mistake. */
+  async stopRun(runId: string): Promise<void> {
+    const response = await this.#send('DELETE', `${ROUTES.runs}/${runId}`);
+    const text = await readBounded(response, this.url);
+    if (response.ok || response.status === 409) return;
+    throw this.#refusal(response.status, text);
+  }
+
+  async #ask<T>(method: string, path: string, schema: z.ZodType<T>, body?: string): Promise<T> {
+    const response = await this.#send(method, path, body);
+    const text = await readBounded(response, this.url);
+    if (!response.ok) throw this.#refusal(response.status, text);
+    const parsed = schema.safeParse(jsonOf(text));
+    if (parsed.success) return parsed.data;
+    const where = parsed.error.issues[0]?.path.map(String).join('.') ?? '';
+    throw new CliError(
+      EXIT.cluster,
+      `${this.url} gave an answer that this version does not understand` +
+        `${where === '' ? '' : ` (field ${where})`}; is it a Broadside coordinator of the same version?`,
+    );
+  }
+
+  async #send(method: string, path: string, body?: string): Promise<Response> {
+    try {
+      return await fetch(new URL(path, this.url), {
+        method,
+        headers: {
+          ...this.#authorization(),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body }),
+        redirect: 'manual',
+        signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+      });
+    } catch (error) {
+      throw unreachable(this.url, error);
+    }
+  }
+
+  #authorization(): Record<string, string> {
+    return this.#address.token === undefined ? {} : { authorization: `Bearer ${this.#address.token}` };
+  }
+
+  #refusal(status: number, text: string): CliError {
+    const parsed = errorBodySchema.safeParse(jsonOf(text));
+    if (!parsed.success) {
+      return status === 401
+        ? new CliError(EXIT.cluster, `${this.url} refused the token; set BROADSIDE_TOKEN`)
+        : new CliError(
+            EXIT.cluster,
+            `${this.url} answered with status ${status}, but not as a Broadside coordinator; check the address`,
+          );
+    }
+    const { message, hint, problems } = parsed.data.error;
+    const details = (problems ?? []).map(formatProblem).join('; ');
+    const line = [message, details, hint].filter((part) => part !== undefined && part !== '').join('; ');
+    if (status === 401) {
+      const advice =
+        this.#address.token === undefined ? 'set BROADSIDE_TOKEN' : 'the token is not valid there';
+      return new CliError(EXIT.cluster, `${this.url}: ${message}; ${advice}`);
+    }
+    return new CliError(status === 400 ? EXIT.usage : EXIT.cluster, `${this.url}: ${line}`);
+  }
+}
+
+/** A run in a final state with its report, or undefined as long as it goes on. */
+export function endedRun(detail: RunDetail): RunDetail | undefined {
+  return isFinalState(detail.state) ? detail : undefined;
+}
+
+async function readBounded(response: Response, url: string): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  try {
+    // The body is read piece by piece, because whoever answers at a mistyped address may send without end.
+    for await (const chunk of response.body ?? []) {
+      if (!(chunk instanceof Uint8Array)) continue;
+      sizeBytes += chunk.byteLength;
+      if (sizeBytes > MAX_ANSWER_BYTES) break;
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw unreachable(url, error);
+  }
+  if (sizeBytes > MAX_ANSWER_BYTES) {
+    throw new CliError(EXIT.cluster, `${url} sent an answer larger than ${MAX_ANSWER_BYTES} bytes`);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Whatever is not JSON fails the schema check that follows, with a message about the service.
+    return undefined;
+  }
+}
+
+const REASON_OF_CODE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused; is the coordinator running there?',
+  ENOTFOUND: 'the name is not known',
+  EAI_AGAIN: 'the name could not be looked up',
+  ECONNRESET: 'the connection was reset',
+  EHOSTUNREACH: 'no route to the host',
+  ETIMEDOUT: 'no answer',
+  UND_ERR_CONNECT_TIMEOUT: 'no answer',
+  UND_ERR_SOCKET: 'the connection was closed without an answer',
+};
+
+function unreachable(url: string, error: unknown): UnreachableError {
+  const isTimeout = error instanceof Error && error.name === 'TimeoutError';
+  const code = codeOf(error);
+  const reason = isTimeout
+    ? `no answer within ${ANSWER_TIMEOUT_MS / 1_000}s`
+    : (REASON_OF_CODE[code] ?? (code === '' ? 'the request failed' : code));
+  return new UnreachableError(EXIT.cluster, `cannot reach the coordinator at ${url}: ${reason}`, error);
+}
+
+/** System error code of a failed fetch: undici hides it in the cause, and that may hold several. */
+function codeOf(error: unknown): string {
+  let current: unknown = error;
+  for (let depth = 0; depth < 5 && current instanceof Error; depth++) {
+    if ('code' in current && typeof current.code === 'string') return current.code;
+    current = current.cause ?? (current instanceof AggregateError ? current.errors[0] : undefined);
+  }
+  return '';
+}
+
+/**
+ * Checks the address of a coordinator as a person types it.
+ * @throws CliError with EXIT.usage.
+ */
+export function coordinatorAddress(flag: string, url: string, token: string | undefined): CoordinatorAddress {
+  const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? url : `http://${url}`;
+  let parsed: URL;
+  try {
+    parsed = new URL(text);
+  } catch (error) {
+    throw new CliError(EXIT.usage, `${flag} ${JSON.stringify(url)}: must be http://host:port`, error);
+  }
+  if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
+    throw new CliError(EXIT.usage, `${flag}: must begin with http:// or https://`);
+  }
+  if (parsed.username !== '' || parsed.password !== '') {
+    throw new CliError(EXIT.usage, `${flag}: must not hold a user name or password; set BROADSIDE_TOKEN`);
+  }
+  if (token !== undefined && !/^[\x21-\x7e]{1,1024}$/.test(token)) {
+    throw new CliError(EXIT.usage, 'the token has a blank or a character that is not plain ASCII');
+  }
+  return { url: parsed.origin, token };
+}
+
+/** Bytes of a plan on the wire, checked before anything is started. */
+export function assertPlanFits(plan: Plan): void {
+  const sizeBytes = Buffer.byteLength(JSON.stringify(plan));
+  if (sizeBytes <= LIMITS.maxRestBodyBytes) return;
+  throw new CliError(
+    EXIT.usage,
+    `the plan is ${sizeBytes} bytes long; at most ${LIMITS.maxRestBodyBytes} are accepted`,
+  );
+}

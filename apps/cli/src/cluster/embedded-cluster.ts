@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { closeWithin } from './closing.js';
+import type { OpenCluster } from './open-cluster.js';
+
+/**
+ * A coordinator and an agent in this process, for one command: nothing is kept, nobody else can reach it.
+ * Runs take the same way as on a cluster: REST, queue, agent socket, live stream.
+ */
+export async function startEmbeddedCluster(): Promise<OpenCluster> {
+  const [{ startCoordinator }, { startAgent }] = await Promise.all([
+    import('@broadside/coordinator'),
+    import('@broadside/agent'),
+  ]);
+  // Loopback is shared with every user of the machine, and a load cluster obeys whoever reaches it.
+  const token = randomBytes(24).toString('base64url');
+  const coordinator = await startCoordinator({
+    host: '127.0.0.1',
+    port: 0,
+    dataDir: 'ephemeral',
+    apiToken: token,
+    logLevel: 'error',
+  });
+  try {
+    const agent = await startAgent({
+      coordinatorUrl: coordinator.url,
+      joinToken: coordinator.joinToken,
+      slots: availableParallelism(),
+      ...(coordinator.agentQueue === undefined ? {} : { queue: coordinator.agentQueue }),
+    });
+    return {
+      address: { url: coordinator.url, token },
+      close: () => closeWithin([() => agent.close(), () => coordinator.close()]),
+    };
+  } catch (error) {
+    await closeWithin([() => coordinator.close()]);
+    throw error;
+  }
+}

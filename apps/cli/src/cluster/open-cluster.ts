@@ -1,0 +1,45 @@
+import { type CoordinatorAddress, coordinatorAddress } from '../client/coordinator-client.js';
+import { fromEnvironment } from '../flags.js';
+
+/** A coordinator to fire runs at, and how to be done with it. */
+export interface OpenCluster {
+  readonly address: CoordinatorAddress;
+  readonly close: () => Promise<void>;
+}
+
+export interface ClusterChoice {
+  /** Absent: an embedded cluster, whatever the environment says. */
+  readonly remote?: {
+    /** Name of the flag, for messages. */
+    readonly flag: string;
+    readonly url: string | undefined;
+    readonly token: string | undefined;
+  };
+  /** Told when an embedded start takes longer than a moment. */
+  readonly onSlowStart: () => void;
+}
+
+const SLOW_START_MS = 300;
+
+/**
+ * Chooses between a coordinator that runs elsewhere (flag, then BROADSIDE_COORDINATOR) and an embedded one.
+ * Addresses are checked now; the embedded one starts only when the returned function is called.
+ * @throws CliError with EXIT.usage.
+ */
+export function chooseCluster({ remote, onSlowStart }: ClusterChoice): () => Promise<OpenCluster> {
+  const url = remote?.url ?? (remote === undefined ? undefined : fromEnvironment('BROADSIDE_COORDINATOR'));
+  if (remote === undefined || url === undefined) return () => openEmbedded(onSlowStart);
+  const flag = remote.url === undefined ? 'BROADSIDE_COORDINATOR' : remote.flag;
+  const address = coordinatorAddress(flag, url, remote.token ?? fromEnvironment('BROADSIDE_TOKEN'));
+  return () => Promise.resolve({ address, close: () => Promise.resolve() });
+}
+
+async function openEmbedded(onSlowStart: () => void): Promise<OpenCluster> {
+  const timer = setTimeout(onSlowStart, SLOW_START_MS);
+  try {
+    const { startEmbeddedCluster } = await import('./embedded-cluster.js');
+    return await startEmbeddedCluster();
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,75 @@
+/** A command's module. Loaded only when the command runs, so that `--version` loads nothing. */
+export interface CommandModule {
+  /** What `broadside help <command>` prints. */
+  readonly help: string;
+  /** Runs the command and gives the exit code. */
+  readonly execute: (words: readonly string[]) => Promise<number>;
+}
+
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  /** The texts of help are apart from the code, because they must come at once. */
+  readonly loadHelp: () => Promise<{ readonly help: string }>;
+  readonly load: () => Promise<Pick<CommandModule, 'execute'>>;
+}
+
+/** All commands, in the order of the help page. */
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'demo',
+    summary: 'start a target and a cluster here, fire a short run, print the report',
+    loadHelp: () => import('./help/demo.help.js'),
+    load: () => import('./commands/demo.js'),
+  },
+  {
+    name: 'ab',
+    summary: 'fire a run with the options of ApacheBench and print its report',
+    loadHelp: () => import('./help/ab.help.js'),
+    load: () => import('./commands/ab.js'),
+  },
+  {
+    name: 'run',
+    summary: 'fire a run from flags or from a plan file',
+    loadHelp: () => import('./help/run.help.js'),
+    load: () => import('./commands/run.js'),
+  },
+  {
+    name: 'serve',
+    summary: 'start a coordinator',
+    loadHelp: () => import('./help/serve.help.js'),
+    load: () => import('./commands/serve.js'),
+  },
+  {
+    name: 'agent',
+    summary: 'join a coordinator and offer slots to it',
+    loadHelp: () => import('./help/agent.help.js'),
+    load: () => import('./commands/agent.js'),
+  },
+  {
+    name: 'target',
+    summary: 'start a small HTTP server to try things on',
+    loadHelp: () => import('./help/target.help.js'),
+    load: () => import('./commands/target.js'),
+  },
+];
+
+export function generalHelp(): string {
+  const width = Math.max(...COMMANDS.map((command) => command.name.length));
+  return [
+    'Usage: broadside <command> [options]',
+    '',
+    'Distributed HTTP load testing: one honest merged report from many machines.',
+    '',
+    'Commands:',
+    ...COMMANDS.map((command) => `  ${command.name.padEnd(width)}  ${command.summary}`),
+    '',
+    '  broadside help <command>   options of one command',
+    '  broadside --version        version',
+    '',
+    'First steps:',
+    '  broadside demo',
+    '  broadside ab -n 100000 -c 100 -k http://127.0.0.1:8080/',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,77 @@
+import { EXIT, LIMITS } from '@broadside/shared';
+import { CliError } from '../cli-error.js';
+import { coordinatorAddress } from '../client/coordinator-client.js';
+import { fromEnvironment, readFlags, refuseWords, wholeNumberFlag } from '../flags.js';
+import { help } from '../help/agent.help.js';
+import { writeNote, writeOut } from '../output/streams.js';
+import { readNamedFile } from '../run/read-file.js';
+import { StopSignals } from '../run/stop-signals.js';
+
+const FLAGS = {
+  join: { type: 'string' },
+  token: { type: 'string' },
+  'token-file': { type: 'string' },
+  slots: { type: 'string' },
+  name: { type: 'string' },
+  redis: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+const MAX_TOKEN_FILE_BYTES = 4_096;
+
+/** `broadside agent`: runs until the coordinator refuses it or a signal drains it. */
+export async function execute(words: readonly string[]): Promise<number> {
+  const { values, positionals } = readFlags('agent', words, FLAGS);
+  if (values.help === true) {
+    await writeOut(help);
+    return EXIT.ok;
+  }
+  refuseWords('agent', positionals);
+  const join = values.join ?? fromEnvironment('BROADSIDE_COORDINATOR');
+  if (join === undefined)
+    throw new CliError(EXIT.usage, 'agent: give the coordinator with --join http://host:port');
+  const token = await joinToken(values.token, values['token-file']);
+  const { url } = coordinatorAddress('--join', join, token);
+  const slots = wholeNumberFlag('--slots', values.slots ?? fromEnvironment('BROADSIDE_SLOTS'), {
+    least: 1,
+    most: LIMITS.maxShards,
+  });
+  const redisUrl = values.redis ?? fromEnvironment('BROADSIDE_REDIS_URL');
+  const { startAgent } = await import('@broadside/agent');
+  const signals = new StopSignals();
+  const agent = await startAgent({
+    coordinatorUrl: url,
+    joinToken: token,
+    ...(slots === undefined ? {} : { slots }),
+    ...(values.name === undefined ? {} : { name: values.name }),
+    ...(redisUrl === undefined ? {} : { redisUrl }),
+  });
+  writeNote(`agent ${agent.name} offers ${agent.slots} slots to ${url}`);
+  signals.onFirst(() => {
+    writeNote(
+      'draining: no more shards are taken, the load stops, results go out; a second signal leaves at once',
+    );
+    // `closed` tells how the draining ended.
+    void agent.drain();
+  });
+  const end = await agent.closed;
+  signals.dispose();
+  if (end.error !== undefined) throw end.error;
+  // To be drained is the usual end of an agent, so it is a success.
+  return EXIT.ok;
+}
+
+/** Token from the flag, the file or the environment, in this order. */
+async function joinToken(flag: string | undefined, file: string | undefined): Promise<string> {
+  if (flag !== undefined && file !== undefined)
+    throw new CliError(EXIT.usage, 'agent: give --token or --token-file, not both');
+  const token =
+    flag ??
+    (file === undefined
+      ? fromEnvironment('BROADSIDE_JOIN_TOKEN')
+      : (await readNamedFile('token file', file, MAX_TOKEN_FILE_BYTES)).toString('utf8').trim());
+  if (token === undefined || token === '') {
+    throw new CliError(EXIT.usage, 'agent: no join token; set BROADSIDE_JOIN_TOKEN or give --token-file');
+  }
+  return token;
+}

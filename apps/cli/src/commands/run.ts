@@ -1,0 +1,82 @@
+import {
+  EXIT,
+  exitCodeOf,
+  formatDurationMs,
+  type LiveMessage,
+  type Plan,
+  summaryText,
+} from '@broadside/shared';
+import { assertPlanFits } from '../client/coordinator-client.js';
+import { chooseCluster } from '../cluster/open-cluster.js';
+import { help } from '../help/run.help.js';
+import { type JsonDestination, openJsonDestination } from '../output/json-file.js';
+import { writeJsonReport } from '../output/json-report.js';
+import { ProgressView, progressLine } from '../output/progress.js';
+import { stderrProgress, writeOut } from '../output/streams.js';
+import { fireRun } from '../run/fire-run.js';
+import { type RunRequest, readRunRequest } from '../run/run-flags.js';
+import { exitCodeOfSignal, StopSignals } from '../run/stop-signals.js';
+
+/** `broadside run`. */
+export async function execute(words: readonly string[]): Promise<number> {
+  const request = await readRunRequest(words);
+  if (request === 'help') {
+    await writeOut(help);
+    return EXIT.ok;
+  }
+  assertPlanFits(request.plan);
+  const json = request.jsonFile === undefined ? undefined : await openJsonDestination(request.jsonFile);
+  return await fireAndReport(request, json);
+}
+
+async function fireAndReport(request: RunRequest, json: JsonDestination | undefined): Promise<number> {
+  const view = new ProgressView(stderrProgress(), () => performance.now());
+  const show = (line: string): void => {
+    if (!request.quiet) view.show(line);
+  };
+  const openCluster = chooseCluster({
+    remote: { flag: '--coordinator', url: request.coordinatorUrl, token: request.token },
+    onSlowStart: () => process.stderr.isTTY && show('starting…'),
+  });
+  const signals = new StopSignals();
+  try {
+    const report = await fireRun({
+      plan: request.plan,
+      openCluster,
+      signals,
+      onMessage: (message) => {
+        const line = liveLine(message, request.plan);
+        if (line !== undefined) show(line);
+      },
+      onNotice: (line) => view.note(`broadside: ${line}`),
+    });
+    view.clear();
+    const text = summaryText(report);
+    if (json?.isStdout === true) process.stderr.write(text);
+    else await writeOut(text);
+    await writeJsonReport(json, report);
+    return signals.received === undefined ? exitCodeOf(report) : exitCodeOfSignal(signals.received);
+  } finally {
+    view.clear();
+    signals.dispose();
+  }
+}
+
+/** What a live message means to a person, or undefined where it says nothing new. */
+function liveLine(message: LiveMessage, plan: Plan): string | undefined {
+  if (message.kind === 'second') return progressLine(message, plan);
+  switch (message.state) {
+    case 'queued':
+      return message.reason === undefined ? 'queued' : `queued: ${message.reason}`;
+    case 'preparing':
+      return 'preparing: the slots open their connections';
+    case 'running':
+      return plan.durationMs === undefined ? 'running' : `running for ${formatDurationMs(plan.durationMs)}`;
+    case 'closing':
+      return 'closing: the last intervals come in';
+    case 'finished':
+    case 'aborted':
+    case 'failed':
+      return undefined;
+  }
+}

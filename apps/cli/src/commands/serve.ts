@@ -1,0 +1,150 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { EXIT, LIMITS } from '@broadside/shared';
+import { closeWithin } from '../cluster/closing.js';
+import { fromEnvironment, readFlags, refuseWords, wholeNumberFlag } from '../flags.js';
+import { help } from '../help/serve.help.js';
+import { writeNote, writeOut } from '../output/streams.js';
+import { StopSignals } from '../run/stop-signals.js';
+
+const FLAGS = {
+  host: { type: 'string' },
+  port: { type: 'string' },
+  'data-dir': { type: 'string' },
+  database: { type: 'string' },
+  redis: { type: 'string' },
+  'agent-redis': { type: 'string' },
+  token: { type: 'string' },
+  'join-token': { type: 'string' },
+  slots: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+const DEFAULT_PORT = 7_070;
+
+/** The variable of the environment that stands in for each flag. */
+const VARIABLE_OF_FLAG = {
+  host: 'BROADSIDE_HOST',
+  port: 'BROADSIDE_PORT',
+  'data-dir': 'BROADSIDE_DATA_DIR',
+  database: 'BROADSIDE_DATABASE_URL',
+  redis: 'BROADSIDE_REDIS_URL',
+  'agent-redis': 'BROADSIDE_AGENT_REDIS_URL',
+  token: 'BROADSIDE_TOKEN',
+  'join-token': 'BROADSIDE_JOIN_TOKEN',
+  slots: 'BROADSIDE_SLOTS',
+} as const;
+
+type Setting = keyof typeof VARIABLE_OF_FLAG;
+
+/** `broadside serve`: runs until a signal ends it. */
+export async function execute(words: readonly string[]): Promise<number> {
+  const { values, positionals } = readFlags('serve', words, FLAGS);
+  if (values.help === true) {
+    await writeOut(help);
+    return EXIT.ok;
+  }
+  refuseWords('serve', positionals);
+  const setting = (name: Setting): string | undefined =>
+    values[name] ?? fromEnvironment(VARIABLE_OF_FLAG[name]);
+  const redisUrl = setting('redis');
+  const slots =
+    wholeNumberFlag('--slots', setting('slots'), { least: 0, most: LIMITS.maxShards }) ??
+    (redisUrl === undefined ? availableParallelism() : 0);
+  const port = wholeNumberFlag('--port', setting('port'), { least: 0, most: 65_535 }) ?? DEFAULT_PORT;
+  const options = { ...given(setting), host: setting('host') ?? '127.0.0.1', port };
+  return await serve(options, slots);
+}
+
+/** Options of the coordinator that were given; the rest is left to its own defaults. */
+function given(setting: (name: Setting) => string | undefined): CoordinatorSettings {
+  const named: Record<Exclude<keyof CoordinatorSettings, 'host' | 'port'>, string | undefined> = {
+    dataDir: setting('data-dir'),
+    databaseUrl: setting('database'),
+    redisUrl: setting('redis'),
+    agentRedisUrl: setting('agent-redis'),
+    apiToken: setting('token'),
+    joinToken: setting('join-token'),
+  };
+  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
+}
+
+interface CoordinatorSettings {
+  readonly host?: string;
+  readonly port?: number;
+  readonly dataDir?: string;
+  readonly databaseUrl?: string;
+  readonly redisUrl?: string;
+  readonly agentRedisUrl?: string;
+  readonly apiToken?: string;
+  readonly joinToken?: string;
+}
+
+async function serve(settings: CoordinatorSettings, slots: number): Promise<number> {
+  const signals = new StopSignals();
+  const stopped = new Promise<void>((resolve) => signals.onFirst(resolve));
+  const { startCoordinator } = await import('@broadside/coordinator');
+  const coordinator = await startCoordinator(settings);
+  const closing = [() => coordinator.close()];
+  try {
+    if (slots > 0) {
+      const { startAgent } = await import('@broadside/agent');
+      const agent = await startAgent({
+        coordinatorUrl: coordinator.url,
+        joinToken: coordinator.joinToken,
+        slots,
+        ...(coordinator.agentQueue === undefined ? {} : { queue: coordinator.agentQueue }),
+      });
+      closing.unshift(() => agent.close());
+    }
+    const tokenFile = await madeUpTokenFile(settings, coordinator.joinToken);
+    if (tokenFile !== undefined)
+      closing.push(() => rm(join(tokenFile, '..'), { recursive: true, force: true }));
+    await writeOut(welcome({ url: coordinator.url, settings, slots, tokenFile }));
+    await stopped;
+    writeNote('stopping; a second signal leaves at once');
+  } finally {
+    await closeWithin(closing);
+    signals.dispose();
+  }
+  // To be stopped is the usual end of a server, so it is a success.
+  return EXIT.ok;
+}
+
+/** A join token that the coordinator made up goes to a file that only this user can read, never to the screen. */
+async function madeUpTokenFile(
+  settings: CoordinatorSettings,
+  joinToken: string,
+): Promise<string | undefined> {
+  if (settings.joinToken !== undefined || settings.redisUrl === undefined) return undefined;
+  const folder = await mkdtemp(join(tmpdir(), 'broadside-'));
+  const path = join(folder, 'join-token');
+  await writeFile(path, `${joinToken}\n`, { mode: 0o600 });
+  return path;
+}
+
+interface Welcome {
+  readonly url: string;
+  readonly settings: CoordinatorSettings;
+  readonly slots: number;
+  readonly tokenFile: string | undefined;
+}
+
+function welcome({ url, settings, slots, tokenFile }: Welcome): string {
+  const tokenHint = settings.apiToken === undefined ? '' : '   (with BROADSIDE_TOKEN set)';
+  const joinHint =
+    tokenFile === undefined ? '   (with BROADSIDE_JOIN_TOKEN set)' : ` --token-file ${tokenFile}`;
+  const lines = [
+    `broadside coordinator listens on ${url}`,
+    slots === 0 ? '  no slots here: agents bring them' : `  ${slots} slots in this process`,
+    settings.redisUrl === undefined
+      ? '  join agents: start with --redis URL, then agents on any machine can join'
+      : `  join an agent: broadside agent --join ${url}${joinHint}`,
+    `  fire a run:    broadside ab --agents-at ${url} -n 10000 -c 10 -k http://HOST/${tokenHint}`,
+    settings.dataDir === undefined && settings.databaseUrl === undefined
+      ? '  runs are forgotten at the end; --data-dir DIR keeps them'
+      : '',
+  ];
+  return `${lines.filter((line) => line !== '').join('\n')}\n`;
+}

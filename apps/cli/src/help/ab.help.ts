@@ -1,0 +1,32 @@
+export const help = `Usage: broadside ab [options] [http://]host[:port]/path
+
+Takes the options of ApacheBench, sends the same requests from as many threads and machines as there are, and
+prints the same report. Options of ours begin with two dashes.
+
+  -n requests     how many requests to send (1)
+  -c connections  how many of them at a time (1)
+  -t seconds      longest duration; without -n it alone ends the run
+  -s seconds      longest wait for one reply (30)
+  -k              keep connections open between requests
+  -i              send HEAD
+  -m method       send this method
+  -p file         POST this file
+  -u file         PUT this file
+  -T type         Content-type of the file (text/plain)
+  -H line         add a header line; may be repeated
+  -C name=value   add a cookie; may be repeated
+  -A user:pass    basic authentication
+  -l              accept replies of different lengths
+  -r              go on after a socket error
+  -q              no progress lines
+  -d              no table of percentiles
+  -S              short table of times
+  -v 1            name socket errors on stderr
+  -V              version
+  -h              this page, on stderr, exit code 22
+
+  --agents-at URL  use the agents of this coordinator (or BROADSIDE_COORDINATOR)
+  --token T        token for it (better: BROADSIDE_TOKEN)
+  --slots N        number of engine threads (as many as are free)
+  --json FILE      write the full report as JSON; - is stdout
+`;

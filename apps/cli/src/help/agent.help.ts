@@ -1,0 +1,12 @@
+export const help = `Usage: broadside agent --join URL [options]
+
+Joins a coordinator and offers slots to it. SIGTERM and SIGINT drain: no more shards are taken, the load stops,
+what was measured is delivered; a second signal leaves at once.
+
+  --join URL          address of the coordinator, like http://coordinator:7070
+  --token T           join token (better: BROADSIDE_JOIN_TOKEN, or --token-file)
+  --token-file FILE   file that holds the join token
+  --slots N           number of slots, one engine thread each (one per core)
+  --name TEXT         name in reports (the host's name)
+  --redis URL         address of Redis, if it differs from what the coordinator says (BROADSIDE_REDIS_URL)
+`;

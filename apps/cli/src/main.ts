@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import { COMMANDS, generalHelp } from './commands.js';
+import { describeError, EARLY_EXIT } from './describe-error.js';
+
+// Nothing heavy is imported here: `--version` and `--help` must answer at once. Everything else is loaded by
+// the command that needs it.
+
+/** Longest time between the end of a command and the end of the process, whatever still hangs. */
+const LEAVE_TIMEOUT_MS = 2_000;
+
+async function main(words: readonly string[]): Promise<number> {
+  const [first, ...rest] = words;
+  if (first === '--version' || first === 'version') {
+    process.stdout.write(`broadside ${ownVersion()}\n`);
+    return 0;
+  }
+  if (first === undefined) {
+    process.stderr.write(generalHelp());
+    return EARLY_EXIT.usage;
+  }
+  if (first === '--help' || first === '-h') {
+    process.stdout.write(generalHelp());
+    return 0;
+  }
+  if (first === 'help') return await printHelp(rest[0]);
+  const command = COMMANDS.find((entry) => entry.name === first);
+  if (command === undefined) return await refuseUnknown(first);
+  // `-h` alone belongs to the command: `ab` answers it in its own way.
+  if (rest[0] === '--help') return await printHelp(command.name);
+  const { execute } = await command.load();
+  return await execute(rest);
+}
+
+async function printHelp(name: string | undefined): Promise<number> {
+  if (name === undefined) {
+    process.stdout.write(generalHelp());
+    return 0;
+  }
+  const command = COMMANDS.find((entry) => entry.name === name);
+  if (command === undefined) return await refuseUnknown(name);
+  const { help } = await command.loadHelp();
+  process.stdout.write(help);
+  return 0;
+}
+
+async function refuseUnknown(word: string): Promise<number> {
+  const { nearestOf } = await import('./nearest.js');
+  const near = nearestOf(
+    word,
+    COMMANDS.map((entry) => entry.name),
+  );
+  const hint = near === undefined ? '`broadside help` lists the commands' : `did you mean \`${near}\`?`;
+  process.stderr.write(`broadside: unknown command ${JSON.stringify(word)}; ${hint}\n`);
+  return EARLY_EXIT.usage;
+}
+
+/** From package.json, which a test keeps equal to libs/shared. */
+function ownVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  const parsed: unknown = JSON.parse(text);
+  const version =
+    typeof parsed === 'object' && parsed !== null && 'version' in parsed ? parsed.version : undefined;
+  return typeof version === 'string' ? version : 'unknown';
+}
+
+/** A reader that goes away (`| head`) ends the command quietly, as every Unix program does. */
+function leaveOnClosedOutput(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') process.exit(process.exitCode ?? 0);
+  throw error;
+}
+
+process.stdout.on('error', leaveOnClosedOutput);
+process.stderr.on('error', leaveOnClosedOutput);
+
+main(process.argv.slice(2)).then(
+  (exitCode) => leave(exitCode),
+  (error: unknown) => {
+    const { text, exitCode } = describeError(error);
+    process.stderr.write(`${text}\n`);
+    leave(exitCode);
+  },
+);
+
+/** Lets pending output drain and ends; what does not let go of the process within the bound is left behind. */
+function leave(exitCode: number): void {
+  process.exitCode = exitCode;
+  setTimeout(() => process.exit(exitCode), LEAVE_TIMEOUT_MS).unref();
+}

@@ -1,0 +1,54 @@
+import type { LiveMessage, Plan, Report } from '@broadside/shared';
+import { CliError } from '../cli-error.js';
+import { CoordinatorClient } from '../client/coordinator-client.js';
+import { followRun } from '../client/run-stream.js';
+import type { OpenCluster } from '../cluster/open-cluster.js';
+import { exitCodeOfSignal, type StopSignals } from './stop-signals.js';
+
+export interface FireRunOptions {
+  readonly plan: Plan;
+  /** Starts or names the cluster; awaited here, so that a signal during the start is heeded. */
+  readonly openCluster: () => Promise<OpenCluster>;
+  readonly signals: StopSignals;
+  readonly onMessage: (message: LiveMessage) => void;
+  /** A line for the person who waits. */
+  readonly onNotice: (line: string) => void;
+}
+
+/**
+ * Posts a plan, follows the run to its end and gives its report. The first signal stops the load, and the report
+ * says what was done. The cluster is taken down again in every case.
+ */
+export async function fireRun(options: FireRunOptions): Promise<Report> {
+  const { signals } = options;
+  const cluster = await options.openCluster();
+  try {
+    if (signals.received !== undefined) {
+      const exitCode = exitCodeOfSignal(signals.received);
+      throw new CliError(exitCode, 'stopped before the run was started; nothing was sent');
+    }
+    const client = new CoordinatorClient(cluster.address);
+    const run = await client.createRun(options.plan);
+    signals.onFirst(() => {
+      options.onNotice('stopping the load; a second signal leaves at once');
+      client.stopRun(run.id).catch((error: unknown) => {
+        options.onNotice(error instanceof Error ? error.message : String(error));
+      });
+    });
+    const ended = await followRun({
+      client,
+      runId: run.id,
+      onMessage: options.onMessage,
+      onConnection: (isReachable) =>
+        options.onNotice(
+          isReachable
+            ? 'the coordinator is back'
+            : `the coordinator at ${client.url} does not answer; waiting for it`,
+        ),
+    });
+    if (ended.report === undefined) throw new TypeError('followRun gives a run with its report');
+    return ended.report;
+  } finally {
+    await cluster.close();
+  }
+}

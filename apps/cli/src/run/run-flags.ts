@@ -1,0 +1,139 @@
+import { EXIT, LIMITS, type Plan, parsePlan } from '@broadside/shared';
+import { CliError } from '../cli-error.js';
+import { type ReadFlags, readFlags } from '../flags.js';
+import { describePlanProblems, type PlanFile, readPlanFile } from './plan-file.js';
+import { readNamedFile } from './read-file.js';
+
+/** What `broadside run` was asked for, apart from the plan. */
+export interface RunRequest {
+  readonly plan: Plan;
+  readonly jsonFile: string | undefined;
+  readonly coordinatorUrl: string | undefined;
+  readonly token: string | undefined;
+  readonly quiet: boolean;
+}
+
+const FLAGS = {
+  requests: { type: 'string', short: 'n' },
+  duration: { type: 'string', short: 'd' },
+  connections: { type: 'string', short: 'c' },
+  method: { type: 'string' },
+  header: { type: 'string', short: 'H', multiple: true },
+  body: { type: 'string' },
+  'body-file': { type: 'string' },
+  timeout: { type: 'string' },
+  'http-version': { type: 'string' },
+  'no-keep-alive': { type: 'boolean' },
+  slots: { type: 'string' },
+  name: { type: 'string' },
+  json: { type: 'string' },
+  coordinator: { type: 'string' },
+  token: { type: 'string' },
+  quiet: { type: 'boolean', short: 'q' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+type RunValues = ReadFlags<typeof FLAGS>['values'];
+
+/**
+ * Reads flags and plan file into one checked plan; flags win over the file.
+ * @returns the request, or `help`.
+ * @throws CliError with EXIT.usage or EXIT.file.
+ */
+export async function readRunRequest(words: readonly string[]): Promise<RunRequest | 'help'> {
+  const { values, positionals } = readFlags('run', words, FLAGS);
+  if (values.help === true) return 'help';
+  const [what, ...more] = positionals;
+  if (what === undefined || more.length > 0) {
+    throw new CliError(
+      EXIT.usage,
+      `run: give one URL or one plan file${what === undefined ? '' : `, not ${positionals.length}`}; see \`broadside help run\``,
+    );
+  }
+  const file = isPlanFileName(what) ? await readPlanFile(what) : undefined;
+  const parsed = parsePlan({ ...(file?.value ?? { target: what }), ...(await planFields(values, file)) });
+  if (!parsed.ok) {
+    const problems = describePlanProblems(parsed.problems.map(nameFlag(values, file)), file);
+    throw new CliError(EXIT.usage, file === undefined ? problems : `${what}: ${problems}`);
+  }
+  return {
+    plan: parsed.plan,
+    jsonFile: values.json,
+    coordinatorUrl: values.coordinator,
+    token: values.token,
+    quiet: values.quiet ?? false,
+  };
+}
+
+/** A plan file is told from a URL by its name, so that a mistyped name is not taken for a host. */
+function isPlanFileName(what: string): boolean {
+  return !/^[a-z][a-z0-9+.-]*:\/\//i.test(what) && /\.(ya?ml|json)$/i.test(what);
+}
+
+/** The fields of the plan that flags give. */
+async function planFields(values: RunValues, file: PlanFile | undefined): Promise<Record<string, unknown>> {
+  if (values.body !== undefined && values['body-file'] !== undefined) {
+    throw new CliError(EXIT.usage, 'give --body or --body-file, not both');
+  }
+  const fields: Record<string, unknown> = {};
+  if (values.requests !== undefined) fields['requests'] = numberOf(values.requests);
+  if (values.connections !== undefined) fields['connections'] = numberOf(values.connections);
+  if (values.slots !== undefined) fields['slots'] = numberOf(values.slots);
+  if (values.duration !== undefined) override(fields, 'duration', 'durationMs', values.duration);
+  if (values.timeout !== undefined) override(fields, 'timeout', 'timeoutMs', values.timeout);
+  if (values.method !== undefined) fields['method'] = values.method;
+  if (values.name !== undefined) fields['name'] = values.name;
+  if (values['http-version'] !== undefined) fields['httpVersion'] = values['http-version'];
+  if (values['no-keep-alive'] === true) fields['keepAlive'] = false;
+  if (values.header !== undefined) fields['headers'] = [...headersOf(file), ...values.header];
+  if (values.body !== undefined) override(fields, 'body', 'bodyBase64', values.body);
+  if (values['body-file'] !== undefined) {
+    const bytes = await readNamedFile('body file', values['body-file'], LIMITS.maxRequestBodyBytes);
+    override(fields, 'bodyBase64', 'body', bytes.toString('base64'));
+  }
+  if (values.body === undefined && fields['bodyBase64'] === '') fields['bodyBase64'] = undefined;
+  return fields;
+}
+
+/** Sets one of two spellings and takes the other one of the file away, or both would be given. */
+function override(fields: Record<string, unknown>, name: string, otherName: string, value: string): void {
+  fields[name] = value;
+  fields[otherName] = undefined;
+}
+
+/** Headers of the file that a flag adds to; anything that is not a list or a map is left to the schema. */
+function headersOf(file: PlanFile | undefined): unknown[] {
+  const headers = file?.value['headers'];
+  if (Array.isArray(headers)) return headers;
+  if (typeof headers !== 'object' || headers === null) return [];
+  return Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}`);
+}
+
+/** Digits to a number; anything else stays text, and the schema says what is wrong with it. */
+function numberOf(text: string): number | string {
+  return /^\d{1,15}$/.test(text) ? Number(text) : text;
+}
+
+const FLAG_OF_FIELD: Readonly<Record<string, { readonly flag: string; readonly value: keyof RunValues }>> = {
+  requests: { flag: '--requests', value: 'requests' },
+  connections: { flag: '--connections', value: 'connections' },
+  slots: { flag: '--slots', value: 'slots' },
+  duration: { flag: '--duration', value: 'duration' },
+  timeout: { flag: '--timeout', value: 'timeout' },
+  method: { flag: '--method', value: 'method' },
+  httpVersion: { flag: '--http-version', value: 'http-version' },
+  headers: { flag: '--header', value: 'header' },
+  name: { flag: '--name', value: 'name' },
+  bodyBase64: { flag: '--body-file', value: 'body-file' },
+  body: { flag: '--body', value: 'body' },
+};
+
+/** A problem of a field that a flag gave is shown under the flag's name. */
+function nameFlag(values: RunValues, file: PlanFile | undefined) {
+  return (problem: { readonly path: string; readonly message: string }) => {
+    const entry = FLAG_OF_FIELD[problem.path.split('.')[0] ?? ''];
+    if (entry !== undefined && values[entry.value] !== undefined) return { ...problem, path: entry.flag };
+    if (problem.path === 'target' && file === undefined) return { ...problem, path: 'URL' };
+    return problem;
+  };
+}
