@@ -91,6 +91,7 @@ export interface BullWiringParts<B extends IQueueBackend, C> {
 
 interface Closable {
   close(): Promise<void>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
 }
 
 export class BullWiring<B extends IQueueBackend, C> implements QueueWiring {
@@ -110,21 +111,18 @@ export class BullWiring<B extends IQueueBackend, C> implements QueueWiring {
   createFlowProducer(): FlowSender {
     const { prefix, producerConnection: connection } = this.#parts;
     const producer = new this.#classes.FlowProducer({ prefix, connection });
-    producer.on('error', this.#parts.onError);
     return this.#own(producer, this.#others);
   }
 
   createQueue(name: string): JobQueue {
     const { prefix, producerConnection: connection } = this.#parts;
     const queue = new this.#classes.Queue(name, { prefix, connection });
-    queue.on('error', this.#parts.onError);
     return this.#own(queue, this.#others);
   }
 
   createQueueEvents(name: string): JobEvents {
     const { prefix, connection } = this.#parts;
     const events = new this.#classes.QueueEvents(name, { prefix, connection });
-    events.on('error', this.#parts.onError);
     return this.#own(events, this.#others);
   }
 
@@ -138,7 +136,6 @@ export class BullWiring<B extends IQueueBackend, C> implements QueueWiring {
       maxStalledCount: 0,
       lockDuration: LOCK_DURATION_MS,
     });
-    consumer.on('error', this.#parts.onError);
     return this.#own(consumer, this.#consumers);
   }
 
@@ -160,11 +157,17 @@ export class BullWiring<B extends IQueueBackend, C> implements QueueWiring {
     this.#parts.onError(error instanceof Error ? error : new Error(String(error)));
   }
 
-  /** Remembers it until it is closed, by its owner or by `close`. */
+  /** Remembers it until it is closed, by its owner or by `close`, and reports its errors until then. */
   #own<T extends Closable>(created: T, group: Set<Closable>): T {
+    let isClosing = false;
     group.add(created);
+    created.on('error', (error) => {
+      // BullMQ also reports that the connection it is just closing has ended.
+      if (!isClosing) this.#parts.onError(error);
+    });
     const close = created.close.bind(created);
     created.close = async (...args: []): Promise<void> => {
+      isClosing = true;
       group.delete(created);
       await close(...args);
     };

@@ -1,4 +1,4 @@
-/** Build step: makes the template that `cluster-template.ts` describes. Run as `node dist/storage/build-template.js`. */
+/** Build step: makes the template of cluster-template.ts. Run as `node dist/storage/build-template.js`. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

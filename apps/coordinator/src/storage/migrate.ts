@@ -5,7 +5,7 @@ import type { StoreSchema } from './schema.js';
 import { StoreError } from './store-error.js';
 
 /** Our tables live apart from BullMQ's (schema `bullmq`), so one database can hold both. */
-export const STORE_SCHEMA = 'broadside';
+const STORE_SCHEMA = 'broadside';
 
 /** Any number that no other program uses for an advisory lock in the same database. */
 const MIGRATION_LOCK_KEY = 0x62_72_6f_61;
