@@ -7,7 +7,7 @@
  *     ▲           │           ├─► lingering ─► closed by the target ─► connecting …
  *     └ backingOff ◄ failed   └─► failed or closed ─► connecting …
  */
-import { COUNTER, FAILURE, type Fatal, type Shard } from '@broadside/shared';
+import { COUNTER, FAILURE, type Shard } from '@broadside/shared';
 import type { Budget } from './budget.js';
 import { connectFailureOf, lossOf } from './classify-loss.js';
 import type { Clock } from './clock.js';
@@ -15,6 +15,7 @@ import { ConnectPatience, nextBackoffMs } from './connect-patience.js';
 import { CONNECTION_STATE, Connection } from './connection.js';
 import { Deadlines } from './deadlines.js';
 import { fatalOf } from './fatal-of.js';
+import type { LoadEvents } from './load-events.js';
 import type { IntervalClock } from './recorder/interval-clock.js';
 import type { Recorder } from './recorder/recorder.js';
 import { ReplyMemory } from './transport/reply-memory.js';
@@ -24,7 +25,10 @@ import { CLOSE_CAUSE, type CloseCause, type Transport } from './transport/transp
 
 /** Connections opened in one turn: between two batches the first of them get their turn to send and receive. */
 const OPEN_BATCH = 100;
-/** How long the target may take to close a connection whose end it has announced; then we close it. */
+/**
+ * How long the target may take to close a connection whose end it has announced, or that HTTP/1.0 without
+ * keep-alive implies; then we close it. Who closes first keeps a local port blocked for a minute.
+ */
 const LINGER_US = 100_000;
 const ETIMEDOUT = 110;
 const NO_FAILURE = -1;
@@ -54,22 +58,7 @@ export interface ClosedLoadOptions {
   readonly budget: Budget;
   readonly recorder: Recorder;
   readonly intervals: IntervalClock;
-  readonly events: ClosedLoadEvents;
-}
-
-export interface ClosedLoadEvents {
-  /** The probe has its outcome: a complete reply, or the failure. */
-  onProbed(outcome: ProbeOutcome): void;
-  /** The load cannot or must not go on; nothing more is taken up after this call. */
-  onFatal(fatal: Fatal): void;
-}
-
-export interface ProbeOutcome {
-  readonly tookUs: number;
-  readonly status: number;
-  readonly bodyBytes: number;
-  /** Absent when the reply was complete, whatever its status. */
-  readonly fatal?: Fatal;
+  readonly events: LoadEvents;
 }
 
 export class ClosedLoad {
@@ -86,6 +75,7 @@ export class ClosedLoad {
   readonly #timeoutUs: number;
   readonly #isHead: boolean;
   readonly #keepAlive: boolean;
+  readonly #isHttp10: boolean;
   readonly #failOnStatus: boolean;
   readonly #patience: ConnectPatience;
   readonly #connections: Connection[];
@@ -108,6 +98,7 @@ export class ClosedLoad {
     this.#timeoutUs = shard.timeoutMs * 1_000;
     this.#isHead = shard.request.method === 'HEAD';
     this.#keepAlive = shard.keepAlive;
+    this.#isHttp10 = shard.request.httpVersion === '1.0';
     this.#failOnStatus = shard.failOnStatus;
     this.#patience = new ConnectPatience({
       isTimed: shard.durationMs !== undefined,
@@ -284,13 +275,14 @@ export class ClosedLoad {
     if (isKept) {
       this.#recorder.count(KEEP_ALIVE_REPLIES, 1);
       this.#next(index, connection, nowUs);
-    } else if (hasSurplus) {
-      // What follows the reply answers nothing we sent: whatever comes next could be misread as a reply.
-      this.#closeByUs(index, connection, true);
-      this.#resume(index, connection, nowUs);
-    } else {
+    } else if (!hasSurplus && (this.#isHttp10 || !parser.mayPersist)) {
       connection.state = LINGERING;
       this.#setDeadline(index, nowUs + LINGER_US);
+    } else {
+      // The target would keep the connection and we do not want it, or bytes follow that answer nothing we
+      // sent: the next reply could be misread.
+      this.#closeByUs(index, connection, hasSurplus);
+      this.#resume(index, connection, nowUs);
     }
   }
 

@@ -96,6 +96,16 @@ describe('budget', () => {
     ]);
   });
 
+  it('closes a connection at once when keep-alive is not wanted and the target would keep it', async () => {
+    const target = await listen(answer);
+    const startedUs = monotonicClock.nowUs();
+    const run = await runShardAgainst(shardFor(target.port, { requests: 20, keepAlive: false }));
+    expect([run.count('completed'), run.count('connectionsClosedByUs'), target.connections]).toEqual([
+      20, 20, 20,
+    ]);
+    expect(monotonicClock.nowUs() - startedUs).toBeLessThan(1_500_000);
+  });
+
   it('reads a body that the end of the connection ends', async () => {
     const target = await listen(
       (socket) => void socket.end('HTTP/1.0 200 OK\r\nServer: tiny 1\r\n\r\nhello'),

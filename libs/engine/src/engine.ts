@@ -13,9 +13,10 @@ import {
 } from '@broadside/shared';
 import { Budget } from './budget.js';
 import { type Clock, monotonicClock } from './clock.js';
-import { ClosedLoad, type ProbeOutcome } from './closed-load.js';
+import { ClosedLoad } from './closed-load.js';
 import { encodeRequest } from './encode-request.js';
 import { type EnginePhase, movePhase } from './engine-phase.js';
+import type { ProbeOutcome } from './load-events.js';
 import { IntervalClock } from './recorder/interval-clock.js';
 import { Recorder } from './recorder/recorder.js';
 import { type Lookup, type ResolvedAddress, resolveTarget, systemLookup } from './resolve-target.js';
@@ -73,7 +74,7 @@ export interface OpenTransportOptions {
 }
 
 export interface ShardRun {
-  /** Resolves after `onEnded` or `onRefused`; rejects only for a defect of ours. */
+  /** Resolves after `onEnded` or `onRefused`. A defect of ours rejects it or ends the thread uncaught. */
   readonly ended: Promise<void>;
   /** To be called in the engine's thread after each order written into the control memory. */
   wake(): void;

@@ -1,6 +1,5 @@
 /** What the host thread wants of an engine. */
 export const COMMAND = { none: 0, probe: 1, start: 2, stop: 3 } as const;
-export type Command = (typeof COMMAND)[keyof typeof COMMAND];
 
 const START_AT = 0;
 const REFERENCE = 1;

@@ -9,7 +9,7 @@
  */
 import { byteAt } from './byte-at.js';
 
-export const CHUNKS_MORE = 0;
+const CHUNKS_MORE = 0;
 export const CHUNKS_DONE = 1;
 export const CHUNKS_MALFORMED = 2;
 export const CHUNKS_TOO_LARGE = 3;
