@@ -1,12 +1,16 @@
-import type { Plan } from './plan.schema.js';
+/** The two forms of a body in a plan or a shard; at most one of them is there. */
+export interface BodyForms {
+  readonly body?: string | undefined;
+  readonly bodyBase64?: string | undefined;
+}
 
-/** Length in bytes of the request body of a plan, as it goes on the wire. */
-export function bodyBytesOf(plan: Pick<Plan, 'body' | 'bodyBase64'>): number {
-  if (plan.bodyBase64 !== undefined) {
-    const padding = plan.bodyBase64.endsWith('==') ? 2 : plan.bodyBase64.endsWith('=') ? 1 : 0;
-    return (plan.bodyBase64.length / 4) * 3 - padding;
+/** Length in bytes of the request body as it goes on the wire. */
+export function bodyBytesOf({ body, bodyBase64 }: BodyForms): number {
+  if (bodyBase64 !== undefined) {
+    const padding = bodyBase64.endsWith('==') ? 2 : bodyBase64.endsWith('=') ? 1 : 0;
+    return (bodyBase64.length / 4) * 3 - padding;
   }
-  return utf8Bytes(plan.body ?? '');
+  return utf8Bytes(body ?? '');
 }
 
 /** UTF-8 length; a lone surrogate becomes the three bytes of U+FFFD, as every encoder does it. */
