@@ -196,6 +196,28 @@ describe('the one session of the embedded PostgreSQL', () => {
   });
 });
 
+describe('an embedded PostgreSQL that dies', () => {
+  it('says so once, fails what waits and what comes later, and can still be closed', async () => {
+    const failures: string[] = [];
+    const options = { directory: folder, templateDir: TEMPLATE_DIR, isEphemeral: true, idleHoldMs: 1_000 };
+    const engine = EmbeddedPostgres.start(options, (error) => failures.push(error.message));
+    const pool = new pg.Pool({ stream: () => engine.connect(), max: 5 });
+    pool.on('error', () => undefined);
+    pool.on('connect', (client) => client.on('error', () => undefined));
+    await pool.query('create table counts (value int)');
+    // The engine cannot carry this out and does not survive trying; hidden behind another statement, it is
+    // not recognised in time to be refused.
+    const fatal = pool.query('select 1; copy counts from stdin');
+    const waiting = pool.query('select 2');
+    const outcomes = await Promise.allSettled([fatal, waiting]);
+    expect(outcomes.map(({ status }) => status)).toContain('rejected');
+    await expect(pool.query('select 3')).rejects.toThrow('no end to its answer');
+    expect(failures).toEqual(['the embedded PostgreSQL gave no end to its answer']);
+    await pool.end();
+    await engine.close();
+  });
+});
+
 describe('an embedded PostgreSQL that cannot start', () => {
   it('says that its template is missing, and leaves the directory as it was', async () => {
     const options = {

@@ -17,8 +17,14 @@ import {
 
 import { within } from '../storage/within.js';
 
-/** Renewed every half of it by the agent's event loop, so it also bounds how long that may be stopped. */
-const LOCK_DURATION_MS = 30_000;
+/**
+ * A result can be delivered as long as the lock of its job lives, so this is the longest outage of the carrier
+ * that costs no result. It finds no dead agents: those the coordinator learns from their sockets.
+ */
+const LOCK_DURATION_MS = 300_000;
+const LOCK_RENEW_MS = 10_000;
+/** After an outage the next job is asked for this late at most; BullMQ's own default is 15 s. */
+const RUN_RETRY_MS = 500;
 /** A consumer that does not let go within this time is left alone; its connection is cut afterwards. */
 const CLOSE_TIMEOUT_MS = 5_000;
 
@@ -135,6 +141,8 @@ export class BullWiring<B extends IQueueBackend, C> implements QueueWiring {
       // A stalled shard must never start again by itself: that would double its load (design, section 5).
       maxStalledCount: 0,
       lockDuration: LOCK_DURATION_MS,
+      lockRenewTime: LOCK_RENEW_MS,
+      runRetryDelay: RUN_RETRY_MS,
     });
     return this.#own(consumer, this.#consumers);
   }
