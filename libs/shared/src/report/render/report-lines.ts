@@ -44,7 +44,8 @@ export function booksSentence(report: Report): string {
   const others = parts
     .filter(([, count]) => count > 0)
     .map(([name, count]) => ` + ${formatCount(count)} ${name}`);
-  return `balance: ${formatCount(counters.planned)} planned = ${formatCount(counters.completed)} completed${others.join('')}`;
+  const completed = `${formatCount(counters.completed)} completed`;
+  return `balance: ${formatCount(counters.planned)} planned = ${completed}${others.join('')}`;
 }
 
 /** Most connections that were open at once, from the merged seconds; undefined without any. */

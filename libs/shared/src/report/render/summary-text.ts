@@ -49,11 +49,12 @@ function headlineLines(report: Report): string[] {
   const seconds = report.timeTakenUs / 1e6;
   const rate = seconds > 0 ? counters.completed / seconds : 0;
   const slots = new Set(shards.map((shard) => shard.shardIndex)).size;
+  const busyAgents = agents.filter((agent) => agent.shards > 0).length;
   const warning = headlineWarning(report);
   const title = plan.name === undefined ? '' : ` (${plan.name})`;
   return [
     ...wrapped(`${plan.method} ${address}${title}`, WIDTH, '  '),
-    `${counted(plan.connections, 'connection')}, ${counted(slots, 'slot')} on ${counted(agents.filter((agent) => agent.shards > 0).length, 'agent')}`,
+    `${counted(plan.connections, 'connection')}, ${counted(slots, 'slot')} on ${counted(busyAgents, 'agent')}`,
     '',
     `${formatRate(rate)} requests/s   ${formatCount(counters.completed)} completed in ${durationText(report)}`,
     ...(warning === undefined ? [] : wrapped(`! ${warning}`, WIDTH, '  ')),
