@@ -10,8 +10,8 @@ import {
   type PlanInput,
   ROUTES,
   type RunDetail,
-  runDetailSchema,
   type RunSummary,
+  runDetailSchema,
 } from '@broadside/shared';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -40,7 +40,11 @@ async function join(options: SimulatedAgentOptions): Promise<SimulatedAgent> {
   return agent;
 }
 
-async function request<T>(method: string, path: string, body?: unknown): Promise<{ status: number; body: T }> {
+async function request<T>(
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<{ status: number; body: T }> {
   const response = await fetch(coordinator.url + path, {
     method,
     ...(body === undefined
@@ -106,7 +110,8 @@ describe('the life of a run', () => {
     ]);
     expect(report?.seconds.map((second) => second.completed).reduce((x, y) => x + y, 0)).toBe(1_003);
     expect(a.shards.length + b.shards.length).toBe(5);
-    for (const agent of [a, b]) expect([...agent.acknowledged.values()].every((number) => number === 2)).toBe(true);
+    for (const agent of [a, b])
+      expect([...agent.acknowledged.values()].every((number) => number === 2)).toBe(true);
   });
 
   it('shows its states and seconds to whoever watches', async () => {
@@ -117,7 +122,9 @@ describe('the life of a run', () => {
     await join({ agentId: 'a', slots: 1, holdAfterFirst });
     const runId = await post(plan);
     const watched = watch(runId);
-    await until(async () => (await request<RunSummary>('GET', `${ROUTES.runs}/${runId}`)).body.state === 'running');
+    await until(
+      async () => (await request<RunSummary>('GET', `${ROUTES.runs}/${runId}`)).body.state === 'running',
+    );
     release();
     const messages = await watched;
     expect(messages[0]?.kind).toBe('state');
@@ -155,7 +162,9 @@ describe('the life of a run', () => {
     const agent = await join({ agentId: 'a', slots: 2 });
     const { report } = await finished(await post({ ...plan, probe: true, checkLength: true }));
     expect(report?.referenceBytes).toBe(100);
-    const kinds = agent.received.map((message) => message.kind).filter((kind) => kind === 'probe' || kind === 'start');
+    const kinds = agent.received
+      .map((message) => message.kind)
+      .filter((kind) => kind === 'probe' || kind === 'start');
     expect(kinds).toEqual(['probe', 'start', 'start']);
     const starts = agent.received.flatMap((message) => (message.kind === 'start' ? [message] : []));
     expect(starts.map((start) => start.referenceBytes)).toEqual([100, 100]);
@@ -172,6 +181,25 @@ describe('the life of a run', () => {
     expect(report?.fatal).toEqual(fatal);
     expect(report?.ledger.problems).toEqual([]);
     expect(report?.counters).toMatchObject({ planned: 1_003, sent: 0 });
+  });
+
+  it('fails when an agent cannot prepare its shard, with the reason of the agent', async () => {
+    const fatal = { code: 'ENOTFOUND', message: 'nowhere.invalid: name not found' };
+    await join({ agentId: 'a', slots: 1, refusesWith: fatal });
+    await join({ agentId: 'b', slots: 1 });
+    const { state, reason, report } = await finished(await post(plan));
+    expect({ state, reason }).toEqual({ state: 'failed', reason: fatal.message });
+    expect(report?.fatal).toEqual(fatal);
+    expect(report?.ledger.problems).toEqual([]);
+  });
+
+  it('ends although a shard fails without a result, and says so', async () => {
+    await join({ agentId: 'a', slots: 1, failsWith: 'the slot fell over' });
+    await join({ agentId: 'b', slots: 1 });
+    const { state, report } = await finished(await post(plan));
+    expect(state).toBe('finished');
+    expect(report?.verdict.outcome).toBe('inconclusive');
+    expect(report?.ledger.problems.join('\n')).toContain('the slot fell over');
   });
 
   it('is refused when it wants more slots than there are', async () => {
@@ -250,15 +278,17 @@ describe('strangers at the agent socket', () => {
   it('are refused without the join token', async () => {
     for (const token of [undefined, 'wrong']) {
       const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-      const answer = await new Promise<{ status: number | undefined; challenge: string | undefined }>((resolve) => {
-        const socket = new WebSocket(agentUrl(), { headers });
-        socket.on('error', () => undefined);
-        socket.once('unexpected-response', (_request, response) => {
-          resolve({ status: response.statusCode, challenge: response.headers['www-authenticate'] });
-          response.resume();
-          socket.terminate();
-        });
-      });
+      const answer = await new Promise<{ status: number | undefined; challenge: string | undefined }>(
+        (resolve) => {
+          const socket = new WebSocket(agentUrl(), { headers });
+          socket.on('error', () => undefined);
+          socket.once('unexpected-response', (_request, response) => {
+            resolve({ status: response.statusCode, challenge: response.headers['www-authenticate'] });
+            response.resume();
+            socket.terminate();
+          });
+        },
+      );
       expect(answer).toEqual({ status: 401, challenge: 'Bearer' });
     }
   });
@@ -267,7 +297,9 @@ describe('strangers at the agent socket', () => {
   function say(...payloads: (string | Buffer)[]): Promise<{ code: number; texts: string[] }> {
     return new Promise((resolve) => {
       const texts: string[] = [];
-      const socket = new WebSocket(agentUrl(), { headers: { authorization: `Bearer ${coordinator.joinToken}` } });
+      const socket = new WebSocket(agentUrl(), {
+        headers: { authorization: `Bearer ${coordinator.joinToken}` },
+      });
       socket.on('error', () => undefined);
       socket.on('message', (payload: Buffer) => texts.push(payload.toString('utf8')));
       socket.once('close', (code: number) => resolve({ code, texts }));
@@ -319,7 +351,11 @@ describe('the REST interface', () => {
   it('names every problem of a plan with its path', async () => {
     const { status, body } = await request<ErrorBody>('POST', ROUTES.runs, { connections: 0, nonsense: 1 });
     expect(status).toBe(400);
-    expect(body.error.problems?.map((problem) => problem.path).sort()).toEqual(['connections', 'nonsense', 'target']);
+    expect(body.error.problems?.map((problem) => problem.path).sort()).toEqual([
+      'connections',
+      'nonsense',
+      'target',
+    ]);
   });
 
   it('answers what it does not know in JSON', async () => {
@@ -358,7 +394,9 @@ describe('the REST interface', () => {
   it('describes itself, plans included', async () => {
     const { body } = await request<object>('GET', `${ROUTES.openApi}/json`);
     expect(body).toMatchObject({
-      components: { schemas: { Plan: { properties: { target: {}, connections: {}, durationMs: {}, slots: {} } } } },
+      components: {
+        schemas: { Plan: { properties: { target: {}, connections: {}, durationMs: {}, slots: {} } } },
+      },
     });
     const page = await fetch(coordinator.url + ROUTES.openApi);
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('swagger-ui')]);

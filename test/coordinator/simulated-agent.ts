@@ -2,13 +2,17 @@
  * An agent that sends no load: it speaks the real protocol over a real socket and takes real shards from the
  * real queue, and makes up what they saw. Its shards end as fast as they are told to start.
  */
+
+import type { Coordinator } from '@broadside/coordinator';
 import {
   type AgentMessage,
+  addCounters,
   COUNTER,
-  coordinatorMessageSchema,
   type CoordinatorMessage,
+  coordinatorMessageSchema,
   encodeInterval,
   encodeTotals,
+  type Fatal,
   GAUGE,
   GAUGE_NAMES,
   HISTOGRAM,
@@ -22,12 +26,11 @@ import {
   ROUTES,
   type Shard,
   type ShardAttempt,
+  type ShardResult,
   shardAttemptKey,
   shardQueueOf,
-  type ShardResult,
   shardSchema,
 } from '@broadside/shared';
-import type { Coordinator } from '@broadside/coordinator';
 import { WebSocket } from 'ws';
 
 export interface SimulatedAgentOptions {
@@ -39,6 +42,10 @@ export interface SimulatedAgentOptions {
   readonly probe?: ProbeResult;
   /** The shard goes on after its first interval only when this resolves. */
   readonly holdAfterFirst?: Promise<void>;
+  /** It cannot prepare any shard. */
+  readonly refusesWith?: Fatal;
+  /** The job of every shard fails as soon as it is started. */
+  readonly failsWith?: string;
   /** Every frame is sent twice. */
   readonly sendsTwice?: boolean;
 }
@@ -54,8 +61,10 @@ export class SimulatedAgent {
   readonly acknowledged = new Map<string, number>();
   readonly #coordinator: Coordinator;
   readonly #options: SimulatedAgentOptions;
-  readonly #waiters: { readonly wants: (message: CoordinatorMessage) => boolean; readonly give: (message: CoordinatorMessage) => void }[] =
-    [];
+  readonly #waiters: {
+    readonly wants: (message: CoordinatorMessage) => boolean;
+    readonly give: (message: CoordinatorMessage) => void;
+  }[] = [];
   #socket: WebSocket | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #consumer: { close(force?: boolean): Promise<void> } | undefined;
@@ -124,8 +133,11 @@ export class SimulatedAgent {
     this.#socket?.terminate();
   }
 
+  /** Leaves as an agent that is told to: it takes nothing more and closes its socket in order. */
   async leave(): Promise<void> {
-    this.cut();
+    this.send({ kind: 'draining' });
+    clearInterval(this.#heartbeat);
+    this.#socket?.close(1000);
     await this.#consumer?.close(true);
   }
 
@@ -140,56 +152,21 @@ export class SimulatedAgent {
 
   async #carryOut(shard: Shard): Promise<ShardResult> {
     this.shards.push(shard);
-    const { runId, shardIndex, attempt } = shard;
-    const key = shardAttemptKey(shard);
-    const own = { runId, shardIndex, attempt };
-    const order = (kind: CoordinatorMessage['kind']) =>
-      this.next((message) => message.kind === kind && 'shard' in message && shardAttemptKey(message.shard) === key);
-    this.send({ kind: 'ready', shard: own });
-    let fatal: ShardResult['fatal'];
-    if (shard.probe) {
-      const first = await Promise.race([order('probe'), order('stop')]);
-      const result = this.#options.probe ?? { ok: true, bodyBytes: 100, status: 200, server: 'simulated' };
-      if (first.kind === 'probe') {
-        if (!result.ok) fatal = result.fatal;
-        this.send({ kind: 'probed', shard: own, result });
-      }
+    const { refusesWith, failsWith } = this.#options;
+    if (refusesWith !== undefined) {
+      this.send({ kind: 'refused', shard: attemptOf(shard), fatal: refusesWith });
+      throw new Error(refusesWith.message);
     }
-    const go = fatal === undefined ? await Promise.race([order('start'), order('stop')]) : undefined;
-    const count = go?.kind === 'start' ? (this.#options.intervals ?? 3) : 1;
-    const parts = go?.kind === 'start' ? spread(shard.requests ?? 10, count) : [0];
-    let isStopped = go?.kind === 'stop';
-    const sent: Interval[] = [];
-    for (const [number, completed] of parts.entries()) {
-      const isLast = number === parts.length - 1 || isStopped;
-      const left = (shard.requests ?? 0) - sent.reduce((sum, each) => sum + completedOf(each), 0);
-      const interval: Interval = {
-        ...own,
-        number,
-        span: 1,
-        isLast,
-        ...observe({
-          completed: isStopped || fatal !== undefined ? 0 : completed,
-          stopped: isStopped ? left : 0,
-          fatal: fatal === undefined ? 0 : left,
-          opened: number === 0 && go?.kind === 'start' ? shard.connections : 0,
-          closed: isLast && go?.kind === 'start' ? shard.connections : 0,
-        }),
-      };
-      sent.push(interval);
-      this.sendBytes(encodeInterval(interval));
-      if (this.#options.sendsTwice === true) this.sendBytes(encodeInterval(interval));
-      if (isLast) break;
-      if (number === 0 && this.#options.holdAfterFirst !== undefined) {
-        const stop = order('stop').then(() => {
-          isStopped = true;
-        });
-        await Promise.race([this.#options.holdAfterFirst, stop]);
-      }
-    }
+    this.send({ kind: 'ready', shard: attemptOf(shard) });
+    const fatal = await this.#probe(shard);
+    const go = fatal ?? (await this.#order(shard, 'start', 'stop')).kind;
+    if (go === 'start' && failsWith !== undefined) throw new Error(failsWith);
+    const sent = go === 'start' ? await this.#load(shard) : [unsent(shard, fatal)];
+    if (go !== 'start') this.#sendIntervals(sent);
+    const totals = encodeTotals({ ...attemptOf(shard), intervals: sent.length, ...sumOf(sent) });
     return {
-      ...own,
-      totals: Buffer.from(encodeTotals({ ...own, intervals: sent.length, ...sumOf(sent) })).toString('base64'),
+      ...attemptOf(shard),
+      totals: Buffer.from(totals).toString('base64'),
       addresses: ['127.0.0.1'],
       startSkewUs: 10,
       server: 'simulated',
@@ -197,9 +174,73 @@ export class SimulatedAgent {
       ...(fatal === undefined ? {} : { fatal }),
     };
   }
+
+  async #probe(shard: Shard): Promise<Fatal | undefined> {
+    if (!shard.probe || (await this.#order(shard, 'probe', 'stop')).kind === 'stop') return undefined;
+    const result = this.#options.probe ?? { ok: true, bodyBytes: 100, status: 200, server: 'simulated' };
+    this.send({ kind: 'probed', shard: attemptOf(shard), result });
+    return result.ok ? undefined : result.fatal;
+  }
+
+  /** Makes up the intervals of a shard that was started; the first one may be followed by a wait. */
+  async #load(shard: Shard): Promise<Interval[]> {
+    const { intervals = 3, holdAfterFirst } = this.#options;
+    const parts = spread(shard.requests ?? 10, intervals);
+    const [first = 0, ...others] = parts;
+    const connections = { opened: shard.connections };
+    const sent = [intervalOf(shard, { number: 0, completed: first, ...connections })];
+    this.#sendIntervals(sent);
+    const stopped = this.#order(shard, 'stop').then(() => true);
+    const isStopped = await Promise.race([holdAfterFirst?.then(() => false) ?? false, stopped]);
+    const rest = isStopped
+      ? [{ completed: 0, notSentStopped: others.reduce((sum, part) => sum + part, 0) }]
+      : others.map((completed) => ({ completed }));
+    for (const [i, part] of rest.entries()) {
+      const isLast = i === rest.length - 1;
+      const interval = intervalOf(shard, {
+        number: i + 1,
+        isLast,
+        closed: isLast ? shard.connections : 0,
+        ...part,
+      });
+      sent.push(interval);
+      this.#sendIntervals([interval]);
+    }
+    return sent;
+  }
+
+  #sendIntervals(intervals: readonly Interval[]): void {
+    for (const interval of intervals) {
+      this.sendBytes(encodeInterval(interval));
+      if (this.#options.sendsTwice === true) this.sendBytes(encodeInterval(interval));
+    }
+  }
+
+  #order(shard: Shard, ...kinds: readonly CoordinatorMessage['kind'][]): Promise<CoordinatorMessage> {
+    const key = shardAttemptKey(shard);
+    return this.next(
+      (message) =>
+        kinds.includes(message.kind) && 'shard' in message && shardAttemptKey(message.shard) === key,
+    );
+  }
 }
 
-export function helloOf(agentId: string, slots: number, attempts: readonly ShardAttempt[] = []): AgentMessage {
+function attemptOf({ runId, shardIndex, attempt }: ShardAttempt): ShardAttempt {
+  return { runId, shardIndex, attempt };
+}
+
+/** The one interval of a shard that sent nothing. */
+function unsent(shard: Shard, fatal: Fatal | undefined): Interval {
+  const left = shard.requests ?? 0;
+  const seen = fatal === undefined ? { notSentStopped: left } : { notSentFatal: left };
+  return intervalOf(shard, { number: 0, isLast: true, ...seen });
+}
+
+export function helloOf(
+  agentId: string,
+  slots: number,
+  attempts: readonly ShardAttempt[] = [],
+): AgentMessage {
   return {
     kind: 'hello',
     protocol: PROTOCOL_VERSION,
@@ -213,32 +254,41 @@ export function helloOf(agentId: string, slots: number, attempts: readonly Shard
 }
 
 interface Seen {
-  readonly completed: number;
-  readonly stopped: number;
-  readonly fatal: number;
-  readonly opened: number;
-  readonly closed: number;
+  readonly completed?: number;
+  readonly notSentStopped?: number;
+  readonly notSentFatal?: number;
+  readonly opened?: number;
+  readonly closed?: number;
+}
+
+function intervalOf(
+  shard: Shard,
+  given: Seen & { readonly number: number; readonly isLast?: boolean },
+): Interval {
+  const { number, isLast = false } = given;
+  return { ...attemptOf(shard), number, span: 1, isLast, ...observe(given) };
 }
 
 function observe(seen: Seen): Observations {
+  const { completed = 0, notSentStopped = 0, notSentFatal = 0, opened = 0, closed = 0 } = seen;
   const counters = newCounters();
-  counters[COUNTER.planned] = seen.completed + seen.stopped + seen.fatal;
-  counters[COUNTER.sent] = seen.completed;
-  counters[COUNTER.completed] = seen.completed;
-  counters[COUNTER.notSentStopped] = seen.stopped;
-  counters[COUNTER.notSentFatal] = seen.fatal;
-  counters[COUNTER.connectionsAsked] = seen.opened;
-  counters[COUNTER.connectionsOpened] = seen.opened;
-  counters[COUNTER.connectionsClosedByUs] = seen.closed;
-  counters[COUNTER.bytesReceived] = seen.completed * REPLY_BYTES;
+  counters[COUNTER.planned] = completed + notSentStopped + notSentFatal;
+  counters[COUNTER.sent] = completed;
+  counters[COUNTER.completed] = completed;
+  counters[COUNTER.notSentStopped] = notSentStopped;
+  counters[COUNTER.notSentFatal] = notSentFatal;
+  counters[COUNTER.connectionsAsked] = opened;
+  counters[COUNTER.connectionsOpened] = opened;
+  counters[COUNTER.connectionsClosedByUs] = closed;
+  counters[COUNTER.bytesReceived] = completed * REPLY_BYTES;
   const reused = new Histogram();
-  if (seen.completed > 0) reused.record(LATENCY_US, seen.completed);
+  if (completed > 0) reused.record(LATENCY_US, completed);
   const gauges = new Float64Array(GAUGE_NAMES.length);
-  gauges[GAUGE.firstSendUs] = seen.completed > 0 ? 0 : -1;
-  gauges[GAUGE.lastEventUs] = seen.completed > 0 ? 500_000 : -1;
+  gauges[GAUGE.firstSendUs] = completed > 0 ? 0 : -1;
+  gauges[GAUGE.lastEventUs] = completed > 0 ? 500_000 : -1;
   return {
     counters,
-    statusCounts: seen.completed > 0 ? new Map([[200, seen.completed]]) : new Map(),
+    statusCounts: completed > 0 ? new Map([[200, completed]]) : new Map(),
     histograms: HISTOGRAM_NAMES.map((_, i) => (i === HISTOGRAM.reused ? reused : new Histogram()).toSparse()),
     gauges,
   };
@@ -246,16 +296,8 @@ function observe(seen: Seen): Observations {
 
 function sumOf(intervals: readonly Interval[]): Observations {
   const counters = newCounters();
-  for (const interval of intervals) {
-    for (let i = 0; i < counters.length; i++) counters[i] = (counters[i] ?? 0) + (interval.counters[i] ?? 0);
-  }
-  const completed = counters[COUNTER.completed] ?? 0;
-  const sum = observe({ completed, stopped: 0, fatal: 0, opened: 0, closed: 0 });
-  return { ...sum, counters };
-}
-
-function completedOf(interval: Interval): number {
-  return interval.counters[COUNTER.completed] ?? 0;
+  for (const interval of intervals) addCounters(counters, interval.counters);
+  return { ...observe({ completed: counters[COUNTER.completed] ?? 0 }), counters };
 }
 
 function spread(total: number, count: number): number[] {

@@ -18,8 +18,19 @@ export function apiDocs(): RequestHandler {
       return;
     }
     site ??= buildSite();
-    site.then((handle) => handle(request, response, next)).catch(next);
+    void serve(site, request, response, next);
   };
+}
+
+async function serve(site: Promise<RequestHandler>, ...given: Parameters<RequestHandler>): Promise<void> {
+  let handle: RequestHandler;
+  try {
+    handle = await site;
+  } catch (error) {
+    given[2](error);
+    return;
+  }
+  handle(...given);
 }
 
 /** A Nest application of its own that is never bound to a port: only its request handler is used. */

@@ -18,15 +18,18 @@ export function jsonBody(request: BodyRequest, response: ServerResponse, next: N
     next();
     return;
   }
-  readBody(request, response)
-    .then(
-      (bytes) => {
-        request.body = parseJson(request, bytes);
-        next();
-      },
-      (error: unknown) => next(error),
-    )
-    .catch((error: unknown) => next(error));
+  void takeBody(request, response, next);
+}
+
+/** Never rejects: what goes wrong is handed to `next`. */
+async function takeBody(request: BodyRequest, response: ServerResponse, next: Next): Promise<void> {
+  let failure: unknown;
+  try {
+    request.body = parseJson(request, await readBody(request, response));
+  } catch (error) {
+    failure = error;
+  }
+  next(failure);
 }
 
 function hasBody(request: IncomingMessage): boolean {

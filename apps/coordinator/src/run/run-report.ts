@@ -37,8 +37,7 @@ export async function reportOf(input: RunReportInput): Promise<Report> {
   let lostWithAgent = 0;
   for (const progress of input.shards) {
     const intervals = await input.loadIntervals(progress.attempt);
-    const wasNeverBegun =
-      progress.isWithdrawn || (intervals.length === 0 && progress.totals?.intervals === 0);
+    const wasNeverBegun = progress.didNothing || (intervals.length === 0 && progress.totals?.intervals === 0);
     const check = wasNeverBegun
       ? { sum: undefined, problems: [] }
       : checkShard(progress.name, intervals, progress.totals);
@@ -51,7 +50,7 @@ export async function reportOf(input: RunReportInput): Promise<Report> {
       lostWithAgent += Math.max(counterOf(counters, 'sent') - ended, 0);
     }
     const { shard, result } = progress;
-    const fatal = progress.fatal ?? result?.fatal;
+    const { fatal } = progress;
     shardReports.push({
       shardIndex: shard.shardIndex,
       attempt: shard.attempt,

@@ -21,7 +21,7 @@ describe('the states of a run', () => {
 
   it('cannot be skipped: a run with shards closes before it ends', () => {
     expect(() => assertMove('running', 'finished')).toThrow('cannot go from running to finished');
-    expect(() => assertMove('preparing', 'failed')).toThrow();
+    expect(() => assertMove('preparing', 'failed')).toThrow('cannot go from preparing to failed');
   });
 });
 

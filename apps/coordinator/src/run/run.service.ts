@@ -11,7 +11,8 @@ import {
   splitPlan,
 } from '@broadside/shared';
 import { canNeverStart, decideAdmission } from './admission.js';
-import { RunExecution, type RunHead, type RunServices, type StateMessage } from './run-execution.js';
+import { RunExecution } from './run-execution.js';
+import type { RunHead, RunServices, StateMessage } from './run-services.js';
 import { ShardProgress } from './shard-progress.js';
 
 /** Runs in a list; older ones are found by their id. */
@@ -147,8 +148,9 @@ export class RunService {
     events.on('agent-joined', ({ agentId, attempts }) => this.#welcomeBack(agentId, attempts));
     events.on('agent-changed', () => this.#admit());
     events.on('agent-lost', ({ agentId }) => {
-      for (const execution of this.#executions.values()) execution.agentLost(agentId);
-      void queue.forgetAgent(agentId);
+      const losing = [...this.#executions.values()].map((execution) => execution.agentLost(agentId));
+      // Its queue goes only after every run has let go of the shards in it.
+      void Promise.all(losing).then(() => queue.forgetAgent(agentId));
       this.#admit();
     });
     events.on('shard-ready', ({ agentId, shard }) => {

@@ -7,6 +7,7 @@ import {
   shardAttemptKey,
 } from '@broadside/shared';
 import { IntervalCoverage } from '../interval/interval-coverage.js';
+import type { ShardChange } from './run.repository.js';
 
 /** What the coordinator knows of one attempt at a shard. */
 export class ShardProgress {
@@ -20,10 +21,12 @@ export class ShardProgress {
   isReady = false;
   /** Nothing that still comes of it counts. */
   isFenced = false;
-  /** It was taken back before any slot held it: it did nothing. */
-  isWithdrawn = false;
+  /** It was taken back before any slot held it, or its agent could not prepare it. */
+  didNothing = false;
   result: ShardResult | undefined;
   totals: ShardTotals | undefined;
+  /** The totals as they came. */
+  totalsFrame: Uint8Array | undefined;
   fatal: Fatal | undefined;
   /** Why there is no result. */
   failure: string | undefined;
@@ -42,7 +45,13 @@ export class ShardProgress {
 
   /** Its result is here, or will never be. */
   get hasEnded(): boolean {
-    return this.isFenced || this.isWithdrawn || this.result !== undefined || this.failure !== undefined;
+    return this.isFenced || this.didNothing || this.result !== undefined || this.failure !== undefined;
+  }
+
+  /** What is stored of it. */
+  get change(): ShardChange {
+    const state = this.isFenced ? 'fenced' : this.result === undefined ? 'failed' : 'finished';
+    return { state, totals: this.totalsFrame, fatal: this.fatal };
   }
 
   /** How reports call it. */

@@ -1,0 +1,124 @@
+/**
+ * What a run's intervals add up to, from their arrival to the store: counted once, stored, acknowledged, and
+ * shown to watchers second by second. Also the list of what went wrong with them.
+ */
+import {
+  type CoordinatorMessage,
+  type Interval,
+  type LiveMessage,
+  type RunTotals,
+  type Second,
+} from '@broadside/shared';
+import type { StoredFrame } from '../interval/interval.repository.js';
+import { IntervalMerger } from '../interval/interval-merger.js';
+import type { ShardProgress } from './shard-progress.js';
+
+export interface RunBooksOptions {
+  readonly runId: string;
+  readonly shardCount: number;
+  readonly expectedSeconds: number | undefined;
+  /** Resolves when the frame is committed. */
+  readonly write: (frame: StoredFrame) => Promise<void>;
+  readonly send: (agentId: string, message: CoordinatorMessage) => void;
+  readonly publish: (message: LiveMessage) => void;
+  /** A frame was committed, or could not be. */
+  readonly onSettled: () => void;
+}
+
+/** Problems that are kept; a run in which everything is wrong needs no more. */
+const MAX_PROBLEMS = 100;
+
+export class RunBooks {
+  readonly #options: RunBooksOptions;
+  readonly #merger: IntervalMerger;
+  readonly #problems: string[] = [];
+  readonly #closedTotal = { planned: 0, completed: 0, failed: 0 };
+  #pendingWrites = 0;
+
+  constructor(options: RunBooksOptions) {
+    this.#options = options;
+    const { shardCount, expectedSeconds } = options;
+    this.#merger = new IntervalMerger({ shardCount, expectedSeconds });
+  }
+
+  get totals(): RunTotals {
+    return this.#merger.totals;
+  }
+
+  get problems(): readonly string[] {
+    return this.#problems;
+  }
+
+  /** Rows for the report. */
+  get seconds(): readonly Second[] {
+    return this.#merger.seconds();
+  }
+
+  /** Everything that arrived is committed. */
+  get isSettled(): boolean {
+    return this.#pendingWrites === 0;
+  }
+
+  note(problem: string): void {
+    if (this.#problems.length < MAX_PROBLEMS) this.#problems.push(problem);
+  }
+
+  /** @returns true when the interval is new; only then it was counted. */
+  take(progress: ShardProgress, interval: Interval, frame: Buffer): boolean {
+    const arrival = this.#merger.accept(interval);
+    if (arrival === 'duplicate') this.acknowledge(progress);
+    else if (arrival !== 'new') {
+      this.note(`${progress.name}: interval ${interval.number} is out of order (${arrival})`);
+    }
+    if (arrival !== 'new') return false;
+    this.#store(progress, interval, frame);
+    this.#showSeconds();
+    return true;
+  }
+
+  /** Nothing more will come of the shard, so that seconds no longer wait for it. */
+  end(progress: ShardProgress): void {
+    this.#merger.end(progress.shard.shardIndex);
+    this.#showSeconds();
+  }
+
+  /** Every interval of the shard is here, or none was to come. */
+  isDelivered(progress: ShardProgress): boolean {
+    return this.#merger.isComplete(progress.shard.shardIndex) || progress.totals?.intervals === 0;
+  }
+
+  /** Tells the agent what it may forget. */
+  acknowledge(progress: ShardProgress): void {
+    const number = progress.stored.next - 1;
+    if (number < 0) return;
+    this.#options.send(progress.agentId, { kind: 'ack', shard: progress.attempt, number });
+  }
+
+  #store(progress: ShardProgress, interval: Interval, frame: Buffer): void {
+    const { number, span, isLast } = interval;
+    this.#pendingWrites++;
+    this.#options
+      .write({ ...progress.attempt, number, frame })
+      .then(
+        () => {
+          progress.stored.accept({ number, span, isLast });
+          this.acknowledge(progress);
+        },
+        () => this.note(`${progress.name}: interval ${number} could not be stored`),
+      )
+      .finally(() => {
+        this.#pendingWrites--;
+        this.#options.onSettled();
+      });
+  }
+
+  #showSeconds(): void {
+    const { runId, publish } = this.#options;
+    for (const second of this.#merger.takeClosed()) {
+      this.#closedTotal.planned += second.planned;
+      this.#closedTotal.completed += second.completed;
+      this.#closedTotal.failed += second.failed;
+      publish({ kind: 'second', runId, second, total: { ...this.#closedTotal } });
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import type { CoordinatorMessage } from '@broadside/shared';
+import type { StartBarrier } from '../shard/start-barrier.js';
+import type { ShardProgress } from './shard-progress.js';
+
+/** As long as the message allows. */
+const MAX_REASON_LENGTH = 200;
+
+/**
+ * What the shards of a run are to do now. An order is a function of what was decided so far, so it can be said
+ * again to an agent that was away; agents take the same order twice as one. Pure.
+ */
+export class RunOrders {
+  readonly #barrier: StartBarrier;
+  #stopReason: string | undefined;
+  #startAtUs: number | undefined;
+  #referenceBytes: number | undefined;
+
+  constructor(barrier: StartBarrier) {
+    this.#barrier = barrier;
+  }
+
+  get isStopped(): boolean {
+    return this.#stopReason !== undefined;
+  }
+
+  /** Start instant in µs of the coordinator's clock, once it is named. */
+  get startAtUs(): number | undefined {
+    return this.#startAtUs;
+  }
+
+  /** Body length of the reference reply, where the plan compares lengths and the probe succeeded. */
+  get referenceBytes(): number | undefined {
+    return this.#referenceBytes;
+  }
+
+  setReference(bytes: number): void {
+    this.#referenceBytes = bytes;
+  }
+
+  start(startAtUs: number): void {
+    this.#startAtUs = startAtUs;
+  }
+
+  stop(reason: string): void {
+    this.#stopReason ??= reason.slice(0, MAX_REASON_LENGTH);
+  }
+
+  /** The order for this shard, undefined while it has only to wait. */
+  orderFor(progress: ShardProgress): CoordinatorMessage | undefined {
+    const shard = progress.attempt;
+    if (this.#stopReason !== undefined) return { kind: 'stop', shard, reason: this.#stopReason };
+    if (this.#startAtUs !== undefined) {
+      return {
+        kind: 'start',
+        shard,
+        startAtUs: this.#startAtUs,
+        ...(this.#referenceBytes === undefined ? {} : { referenceBytes: this.#referenceBytes }),
+      };
+    }
+    const isProbing = progress.shard.probe && this.#barrier.missing().length === 0;
+    return isProbing ? { kind: 'probe', shard } : undefined;
+  }
+}

@@ -1,0 +1,31 @@
+import type { LiveMessage, Plan } from '@broadside/shared';
+import type { Logger } from 'pino';
+import type { AgentRegistry } from '../agent/agent-registry.js';
+import type { Clock } from '../clock.js';
+import type { CoordinatorEvents } from '../events.js';
+import type { IntervalRepository } from '../interval/interval.repository.js';
+import type { IntervalWriter } from '../interval/interval-writer.js';
+import type { ShardQueue } from '../shard/shard-queue.js';
+import type { RunRepository } from './run.repository.js';
+
+/** What runs are carried out with; the same for all of them. */
+export interface RunServices {
+  readonly registry: AgentRegistry;
+  readonly queue: ShardQueue;
+  readonly writer: IntervalWriter;
+  readonly intervals: IntervalRepository;
+  readonly runs: RunRepository;
+  readonly events: CoordinatorEvents;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** What is fixed about a run when it is accepted. */
+export interface RunHead {
+  readonly id: string;
+  readonly plan: Plan;
+  readonly createdAt: Date;
+}
+
+/** The state of a run as watchers see it. */
+export type StateMessage = Extract<LiveMessage, { kind: 'state' }>;

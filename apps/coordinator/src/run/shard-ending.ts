@@ -1,0 +1,43 @@
+/** What the end of a shard means. Pure. */
+import { counterOf, decodeTotals, FrameError, type Interval, LIMITS, type Plan } from '@broadside/shared';
+import type { ShardEnding } from '../shard/shard-queue.js';
+import type { ShardProgress } from './shard-progress.js';
+
+/**
+ * Notes how the queue says that the shard ended.
+ * @param isStopped whether the shards were told to stop: one that was never begun then did nothing wrong.
+ */
+export function takeEnding(
+  progress: ShardProgress,
+  ending: ShardEnding | undefined,
+  isStopped: boolean,
+): void {
+  if (ending?.kind === 'result') {
+    try {
+      const totalsFrame = Buffer.from(ending.result.totals, 'base64');
+      progress.totals = decodeTotals(totalsFrame);
+      progress.totalsFrame = totalsFrame;
+      progress.result = ending.result;
+      progress.fatal ??= ending.result.fatal;
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      progress.failure = `its totals cannot be read (${error.message})`;
+    }
+    return;
+  }
+  if (isStopped && !progress.isReady) progress.didNothing = true;
+  else progress.failure = ending?.reason ?? 'it ended without a result';
+}
+
+/** Whether a last interval shows that a fatal error ended the shard before its budget was used up. */
+export function hasFatalEnd(plan: Plan, last: Interval): boolean {
+  if (counterOf(last.counters, 'notSentFatal') > 0) return true;
+  // Without a number of requests nothing is left over; such a shard is known by the time it should have lasted.
+  const endMs = (last.number + last.span) * LIMITS.intervalMs;
+  return plan.requests === undefined && plan.durationMs !== undefined && endMs < plan.durationMs;
+}
+
+/** Whether a last interval shows that the shard was stopped, which only its own agent can have done. */
+export function endedEarly(last: Interval): boolean {
+  return counterOf(last.counters, 'notSentStopped') > 0;
+}
