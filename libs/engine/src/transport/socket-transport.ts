@@ -112,8 +112,10 @@ export class SocketTransport implements Transport {
       this.#end();
       return;
     }
-    const waitMs = Math.ceil((nextUs - nowUs) / 1_000);
-    this.#timer = setTimeout(this.#turn, Math.min(Math.max(waitMs, 1), MAX_TIMER_MS));
+    // Timers of Node count whole ms and never fire early; the rest, less than one, is spent in turns.
+    const waitMs = Math.floor((nextUs - nowUs) / 1_000);
+    if (waitMs < 1) this.wake();
+    else this.#timer = setTimeout(this.#turn, Math.min(waitMs, MAX_TIMER_MS));
   };
 
   #end(): void {
