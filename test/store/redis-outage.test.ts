@@ -137,16 +137,19 @@ describe('a queue wiring whose Redis', () => {
 
     it('is gone when the wiring closes does not hold it up', async () => {
       const redis = await RedisServer.start();
-      const wiring = await createQueueWiring({ store, redisUrl: redis.url });
-      await wiring
-        .createConsumer('shards-a', () => Promise.resolve(null), { concurrency: 1 })
-        .waitUntilReady();
-      wiring.createQueueEvents('shards-a');
-      await redis.kill();
-      const begin = performance.now();
-      await wiring.close();
-      expect(performance.now() - begin).toBeLessThan(15_000);
-      await redis.stop();
+      try {
+        const wiring = await createQueueWiring({ store, redisUrl: redis.url });
+        await wiring
+          .createConsumer('shards-a', () => Promise.resolve(null), { concurrency: 1 })
+          .waitUntilReady();
+        wiring.createQueueEvents('shards-a');
+        await redis.kill();
+        const begin = performance.now();
+        await wiring.close();
+        expect(performance.now() - begin).toBeLessThan(15_000);
+      } finally {
+        await redis.stop();
+      }
     });
   });
 });
