@@ -26,7 +26,7 @@ export * from './report/render/ab-progress.js';
 export * from './report/render/ab-text.js';
 export * from './report/render/json.js';
 export { printable } from './report/render/printable.js';
-export { formatCount, formatShare } from './report/render/report-lines.js';
+export { formatShare } from './report/render/report-lines.js';
 export * from './report/render/summary-text.js';
 export * from './report/report.schema.js';
 export * from './report/run-totals.js';

@@ -1,5 +1,12 @@
 import { expect, it } from 'vitest';
-import { formatBytes, formatDurationMs, formatLatencyUs, parseDurationMs } from './units.js';
+import {
+  formatBytes,
+  formatCount,
+  formatCounted,
+  formatDurationMs,
+  formatLatencyUs,
+  parseDurationMs,
+} from './units.js';
 
 it.each([
   ['30s', 30_000],
@@ -65,4 +72,19 @@ it.each([
   [2 ** 50, '1024TiB'],
 ])('writes %i bytes as %s', (bytes, text) => {
   expect(formatBytes(bytes)).toBe(text);
+});
+
+it.each([
+  [0, '0'],
+  [999, '999'],
+  [1_000, '1,000'],
+  [1_234_567.4, '1,234,567'],
+])('groups the digits of %f', (count, text) => {
+  expect(formatCount(count)).toBe(text);
+});
+
+it('knows one from many', () => {
+  expect(formatCounted(1, 'slot')).toBe('1 slot');
+  expect(formatCounted(0, 'slot')).toBe('0 slots');
+  expect(formatCounted(2_000, 'reply', 'replies')).toBe('2,000 replies');
 });

@@ -20,6 +20,16 @@ export function parseDurationMs(text: string): number | undefined {
   return Math.round(sumMs);
 }
 
+/** `1,234,567`: for people. */
+export function formatCount(count: number): string {
+  return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+/** `1 connection`, `1,000 connections`. */
+export function formatCounted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${formatCount(count)} ${count === 1 ? noun : plural}`;
+}
+
 /** Three digits: `1.23`, `12.3`, `123`. */
 function threeDigits(value: number): string {
   if (value < 9.995) return value.toFixed(2);

@@ -64,6 +64,13 @@ describe('abExitOf', () => {
     expect(abExitOf(report)).toEqual({ code: 0 });
   });
 
+  it('does not end with 0 when the books do not balance', () => {
+    const report = sampleReport({ input: { problems: ['shard 0: interval 2 is missing'] } });
+    const { code, stderr } = abExitOf(report);
+    expect(code).toBe(1);
+    expect(stderr).toContain('ab: the books do not balance: shard 0: interval 2 is missing');
+  });
+
   it('says how many requests were done before a fatal error, if any', () => {
     const given = fatal('ECONNRESET', { failureClass: 'resetBeforeFirstByte' });
     const some = sampleReport({
@@ -76,12 +83,15 @@ describe('abExitOf', () => {
 
   it('ends with 1 and no message when somebody interrupted the run', () => {
     const { run } = sampleReport();
-    const report = sampleReport({ input: { run: { ...run, state: 'aborted', reason: 'SIGINT' } } });
+    const report = sampleReport({
+      seen: { counters: balancedCounters({ completed: 100 }) },
+      input: { run: { ...run, state: 'aborted', reason: 'SIGINT' } },
+    });
     expect(abExitOf(report)).toEqual({ code: 1 });
   });
 
   it('ends with 1 and the reason when the run could not be carried out', () => {
-    const { run } = sampleReport();
+    const { startedAt: _, ...run } = sampleReport().run;
     const report = sampleReport({ input: { run: { ...run, state: 'failed', reason: 'no agents' } } });
     expect(abExitOf(report)).toEqual({ code: 1, stderr: 'ab: no agents' });
   });

@@ -3,6 +3,7 @@ import type { Fatal } from '../metrics/fatal.js';
 import { abCounts } from './ab-counts.js';
 import { printable } from './render/printable.js';
 import type { Report } from './report.schema.js';
+import { booksReason } from './verdict.js';
 
 /** How `ab` ends: its exit status, and its message without a line end where there is one. */
 export interface AbExit {
@@ -55,7 +56,10 @@ const NAME_ERRORS: Readonly<Record<string, SystemError>> = {
 /** APR's number for a poll that waited in vain. */
 const APR_TIMEOUT: SystemError = { errno: 70_007, text: 'The timeout specified has expired' };
 
-/** Ends like ab: 0 even with failed requests, the system's number after a fatal error, 1 when interrupted. */
+/**
+ * Ends like ab: 0 even with failed requests, the system's number after a fatal error, 1 when interrupted. ab has no
+ * status for books that do not balance: 1, so that no script takes such numbers for good.
+ */
 export function abExitOf(report: Report, host = ''): AbExit {
   if (report.fatal !== undefined) {
     const { complete } = abCounts(report);
@@ -64,6 +68,8 @@ export function abExitOf(report: Report, host = ''): AbExit {
       ...(complete > 0 ? { totalLine: `Total of ${complete} requests completed` } : {}),
     };
   }
+  const books = booksReason(report);
+  if (books !== undefined) return { code: 1, stderr: `ab: ${printable(books)}` };
   if (report.run.state === 'finished') return { code: 0 };
   const { reason } = report.run;
   return report.run.state === 'aborted' || reason === undefined

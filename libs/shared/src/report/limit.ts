@@ -1,4 +1,4 @@
-import { formatBytes, formatDurationMs, formatLatencyUs } from '../units.js';
+import { formatBytes, formatCounted, formatDurationMs, formatLatencyUs } from '../units.js';
 import { failedIn } from './failure-counts.js';
 import { latencyAtRankUs } from './latency.js';
 import type { Report, Verdict } from './report.schema.js';
@@ -37,7 +37,7 @@ export function limitOf(report: Omit<Report, 'verdict'>): Limit {
   const replies = report.latency.wait.count;
   if (busyShares.length === 0 || replies < MIN_REPLIES) {
     return undecided(
-      `too little to tell who was the limit: ${replies} replies in ${formatDurationMs(report.timeTakenUs / 1_000)}`,
+      `too little to tell who was the limit: ${formatCounted(replies, 'reply', 'replies')} in ${formatDurationMs(report.timeTakenUs / 1_000)}`,
     );
   }
   const fullSeconds = busyShares.filter((share) => share >= BUSY_SHARE_FULL).length;
@@ -54,7 +54,7 @@ function generatorLimit(report: Omit<Report, 'verdict'>, fullSeconds: number, se
   return {
     limit: 'generator',
     reasons: [
-      `an engine thread was at least ${percent(BUSY_SHARE_FULL)} busy in ${fullSeconds} of ${seconds} seconds: ` +
+      `an engine thread was at least ${percent(BUSY_SHARE_FULL)} busy in ${fullSeconds} of ${formatCounted(seconds, 'second')}: ` +
         'the target may be faster than this number',
     ],
     advice: [
@@ -74,7 +74,7 @@ function limitBeyondGenerator(report: Omit<Report, 'verdict'>, busiest: number):
   if (factor <= NO_QUEUE_FACTOR && failedIn(report) === 0) {
     return {
       limit: 'plan',
-      reasons: [`${seen}: nothing queued, ${connections} connections asked for no more`],
+      reasons: [`${seen}: nothing queued, ${formatCounted(connections, 'connection')} asked for no more`],
       advice: [`raise the connections (-c) above ${connections} to find the target's limit`],
     };
   }

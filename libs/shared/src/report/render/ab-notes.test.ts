@@ -23,7 +23,7 @@ it('says after the report who sent, whether the books balance, who was the limit
       'Agents:                 a1: 0 requests (0 %), 1 shard',
       'Books:                  balance: 100 planned = 100 completed',
       'Verdict:                pass; limit: undecided',
-      '                        too little to tell who was the limit: 1 replies in 50ms',
+      '                        too little to tell who was the limit: 1 reply in 50ms',
       '',
       'Connection Times (us)  min  mean  +/-sd  median  max',
       'Connect:                 0     1     15       0  150',

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { printable, table, wrapped } from './printable.js';
-import { formatCount, formatShare } from './report-lines.js';
+import { formatShare } from './report-lines.js';
 
 it('shows no control character of either set, and leaves other text alone', () => {
   expect(printable('a\u0000\u001b\u007f\u009bb äöü µ 😀')).toBe('a????b äöü µ 😀');
@@ -23,15 +23,6 @@ it('aligns the first column left and the others right', () => {
       ['long', '123'],
     ]),
   ).toEqual(['        a', 'long  123']);
-});
-
-it.each([
-  [0, '0'],
-  [999, '999'],
-  [1_000, '1,000'],
-  [1_234_567.4, '1,234,567'],
-])('groups the digits of %f', (count, text) => {
-  expect(formatCount(count)).toBe(text);
 });
 
 it.each([

@@ -1,12 +1,7 @@
-import { formatDurationMs, formatLatencyUs } from '../../units.js';
+import { formatCount, formatCounted, formatDurationMs, formatLatencyUs } from '../../units.js';
 import { failedIn } from '../failure-counts.js';
 import type { Report } from '../report.schema.js';
 import { printable } from './printable.js';
-
-/** `1,234,567`: for people. */
-export function formatCount(count: number): string {
-  return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ',');
-}
 
 /** `12.3 %`; a part that is there is never shown as none, and one that is missing never as all. */
 export function formatShare(part: number, whole: number): string {
@@ -24,8 +19,8 @@ export function agentShares(report: Report): string[] {
   return report.agents.map((agent, i) => {
     const own = ended[i] ?? 0;
     const lost = agent.lost ? ', lost' : '';
-    const shards = `${agent.shards} ${agent.shards === 1 ? 'shard' : 'shards'}`;
-    return `${printable(agent.name)}: ${formatCount(own)} requests (${formatShare(own, all)}), ${shards}${lost}`;
+    const requests = `${formatCounted(own, 'request')} (${formatShare(own, all)})`;
+    return `${printable(agent.name)}: ${requests}, ${formatCounted(agent.shards, 'shard')}${lost}`;
   });
 }
 

@@ -1,5 +1,5 @@
 import { formatTarget, parseTarget } from '../../plan/target.js';
-import { formatBytes } from '../../units.js';
+import { formatBytes, formatCount, formatCounted } from '../../units.js';
 import { FAILURE_PHRASES, failedIn, failureCounts, failureSentence } from '../failure-counts.js';
 import type { Report } from '../report.schema.js';
 import { booksReason } from '../verdict.js';
@@ -8,7 +8,6 @@ import {
   agentShares,
   booksSentence,
   durationText,
-  formatCount,
   formatShare,
   headlineWarning,
   latencyRows,
@@ -54,15 +53,11 @@ function headlineLines(report: Report): string[] {
   const title = plan.name === undefined ? '' : ` (${plan.name})`;
   return [
     ...wrapped(`${plan.method} ${address}${title}`, WIDTH, '  '),
-    `${counted(plan.connections, 'connection')}, ${counted(slots, 'slot')} on ${counted(busyAgents, 'agent')}`,
+    `${formatCounted(plan.connections, 'connection')}, ${formatCounted(slots, 'slot')} on ${formatCounted(busyAgents, 'agent')}`,
     '',
     `${formatRate(rate)} requests/s   ${formatCount(counters.completed)} completed in ${durationText(report)}`,
     ...(warning === undefined ? [] : wrapped(`! ${warning}`, WIDTH, '  ')),
   ];
-}
-
-function counted(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Whole numbers from 100 on, else three digits. */
