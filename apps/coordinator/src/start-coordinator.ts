@@ -11,6 +11,9 @@ import { newToken } from './http/secret.js';
 import type { QueueWiring, ShardQueueWiring } from './queue/bull-wiring.js';
 import type { Store } from './storage/store.js';
 
+/** One part that does not let go must not keep the others from it. */
+const CLOSE_TIMEOUT_MS = 15_000;
+
 /** See `configSchema` for each setting and `CONFIG_DEFAULTS` for its default. */
 export interface CoordinatorOptions extends ConfigInput {
   /** Where log lines go; absent: standard error as JSON, from `logLevel` on. */
@@ -123,6 +126,18 @@ async function listen(bind: () => Promise<unknown>, { host, port }: Config): Pro
   }
 }
 
+async function within(timeoutMs: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`not closed within ${timeoutMs} ms`)), timeoutMs);
+  });
+  try {
+    await Promise.race([work, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** What has been opened, to be closed in reverse order, once. */
 class Closers {
   readonly #log: Logger;
@@ -145,7 +160,7 @@ class Closers {
   async #close(): Promise<void> {
     for (const close of this.#closers.reverse()) {
       try {
-        await close();
+        await within(CLOSE_TIMEOUT_MS, close());
       } catch (error) {
         // What is left must be closed all the same.
         this.#log.error({ err: error }, 'something could not be closed');

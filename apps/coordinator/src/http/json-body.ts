@@ -13,19 +13,19 @@ type Next = (error?: unknown) => void;
 type BodyRequest = IncomingMessage & { body?: unknown };
 
 /** Middleware: `request.body` is the parsed value, undefined when there is no body. */
-export function jsonBody(request: BodyRequest, response: ServerResponse, next: Next): void {
+export function jsonBody(request: BodyRequest, _response: ServerResponse, next: Next): void {
   if (!hasBody(request)) {
     next();
     return;
   }
-  void takeBody(request, response, next);
+  void takeBody(request, next);
 }
 
 /** Never rejects: what goes wrong is handed to `next`. */
-async function takeBody(request: BodyRequest, response: ServerResponse, next: Next): Promise<void> {
+async function takeBody(request: BodyRequest, next: Next): Promise<void> {
   let failure: unknown;
   try {
-    request.body = parseJson(request, await readBody(request, response));
+    request.body = parseJson(request, await readBody(request));
   } catch (error) {
     failure = error;
   }
@@ -37,14 +37,14 @@ function hasBody(request: IncomingMessage): boolean {
   return request.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
-function readBody(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
+function readBody(request: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let sizeBytes = 0;
     const refuse = (): void => {
       request.off('data', onData);
       chunks.length = 0;
-      drain(request, response);
+      drain(request);
       reject(tooLarge());
     };
     const onData = (chunk: Buffer): void => {
@@ -69,9 +69,11 @@ function tooLarge(): BroadsideError {
   });
 }
 
-/** Lets the answer out at once and ends the connection soon, without holding what still comes. */
-function drain(request: IncomingMessage, response: ServerResponse): void {
-  response.setHeader('Connection', 'close');
+/**
+ * Lets the answer out at once, and reads on for a moment without keeping anything: a connection that is closed
+ * while the sender writes may take the answer with it (RFC 9112 9.6).
+ */
+function drain(request: IncomingMessage): void {
   request.resume();
   const timer = setTimeout(() => request.socket.destroy(), DRAIN_MS);
   timer.unref();

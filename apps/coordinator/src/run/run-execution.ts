@@ -187,24 +187,22 @@ export class RunExecution {
         this.#sayOrder(progress);
         this.#books.acknowledge(progress);
       } else if (progress.isReady && !this.#books.isDelivered(progress)) {
-        void this.#lose(progress, `agent ${progress.agentName} came back without it`);
+        this.#lose(progress, `agent ${progress.agentName} came back without it`);
       }
     }
     this.#checkEnd();
   }
 
-  /** Resolves when the queue no longer waits for the agent's shards. */
-  async agentLost(agentId: string): Promise<void> {
+  agentLost(agentId: string): void {
     const lost = this.#openShardsOf(agentId);
     const [first] = lost;
     if (first === undefined) return;
     this.#agents.markLost(agentId);
-    const releasing = lost.map((each) => this.#lose(each, `agent ${each.agentName} was lost`));
+    for (const each of lost) this.#lose(each, `agent ${each.agentName} was lost`);
     // A run whose load has not begun has nothing to go on with.
     if (this.#orders.startAtUs === undefined)
       this.#fail(`agent ${first.agentName} was lost before the start`);
     this.#checkEnd();
-    await Promise.all(releasing);
   }
 
   /** Ends the load; the run closes with what was done. */
@@ -304,13 +302,13 @@ export class RunExecution {
     }
   }
 
-  #lose(progress: ShardProgress, why: string): Promise<void> {
+  #lose(progress: ShardProgress, why: string): void {
     progress.isFenced = true;
     this.#books.end(progress);
     this.#books.note(`${progress.name}: ${why}; what it sent since its last interval is not known`);
     this.#services.registry.send(progress.agentId, { kind: 'fenced', shard: progress.attempt });
     this.#saveShard(progress);
-    return this.#enqueued?.release(progress.key) ?? Promise.resolve();
+    void this.#enqueued?.release(progress.key);
   }
 
   /** Nothing more is expected of the shard. */

@@ -17,6 +17,8 @@ import { ShardProgress } from './shard-progress.js';
 
 /** Runs in a list; older ones are found by their id. */
 const MAX_LISTED_RUNS = 200;
+/** How long the queue of an agent that has gone is kept. */
+const FORGET_AGENT_MS = 60_000;
 /** Time for running runs to end when the coordinator stops. */
 const SHUTDOWN_TIMEOUT_MS = 5_000;
 
@@ -32,6 +34,7 @@ export class RunService {
   /** Waiting runs that are in the store; only they may start. */
   readonly #stored = new Set<string>();
   readonly #executions = new Map<string, RunExecution>();
+  readonly #forgetTimers = new Set<NodeJS.Timeout>();
   #isAccepting = false;
 
   constructor(services: RunServices) {
@@ -129,6 +132,7 @@ export class RunService {
   /** Stops everything that runs or waits, and returns when it has ended, or the time is up. */
   async close(): Promise<void> {
     this.#isAccepting = false;
+    for (const timer of this.#forgetTimers) clearTimeout(timer);
     const reason = 'the coordinator is stopping';
     await Promise.all([...this.#waiting].map((run) => this.#cancel(run, reason)));
     const executions = [...this.#executions.values()];
@@ -144,13 +148,12 @@ export class RunService {
   }
 
   #listen(): void {
-    const { events, registry, queue } = this.#services;
+    const { events, registry } = this.#services;
     events.on('agent-joined', ({ agentId, attempts }) => this.#welcomeBack(agentId, attempts));
     events.on('agent-changed', () => this.#admit());
     events.on('agent-lost', ({ agentId }) => {
-      const losing = [...this.#executions.values()].map((execution) => execution.agentLost(agentId));
-      // Its queue goes only after every run has let go of the shards in it.
-      void Promise.all(losing).then(() => queue.forgetAgent(agentId));
+      for (const execution of this.#executions.values()) execution.agentLost(agentId);
+      this.#forgetLater(agentId);
       this.#admit();
     });
     events.on('shard-ready', ({ agentId, shard }) => {
@@ -170,6 +173,16 @@ export class RunService {
       const { runId, shardIndex, attempt } = interval;
       registry.send(agentId, { kind: 'fenced', shard: { runId, shardIndex, attempt } });
     });
+  }
+
+  /** Removes the queue of an agent that stays away; one that comes back needs it. */
+  #forgetLater(agentId: string): void {
+    const { registry, queue } = this.#services;
+    const timer = setTimeout(() => {
+      this.#forgetTimers.delete(timer);
+      if (registry.get(agentId) === undefined) void queue.forgetAgent(agentId);
+    }, FORGET_AGENT_MS);
+    this.#forgetTimers.add(timer);
   }
 
   #ownerOf(agentId: string, attempt: ShardAttempt): RunExecution | undefined {
