@@ -13,17 +13,20 @@ export interface AppParts {
   readonly health: Health;
 }
 
-/** Nest stays at the rim: it serves REST; everything behind the controllers knows nothing of it. */
+/**
+ * Nest stays at the rim: it serves REST; everything behind the controllers knows nothing of it. The parts are
+ * still on their way when Nest begins to build.
+ */
 @Module({})
 export class AppModule {
-  static of(parts: AppParts): DynamicModule {
+  static of(parts: Promise<AppParts>): DynamicModule {
     return {
       module: AppModule,
       controllers: [RunController, AgentController, HealthController],
       providers: [
-        { provide: AgentRegistry, useValue: parts.registry },
-        { provide: RunService, useValue: parts.runs },
-        { provide: Health, useValue: parts.health },
+        { provide: AgentRegistry, useFactory: async () => (await parts).registry },
+        { provide: RunService, useFactory: async () => (await parts).runs },
+        { provide: Health, useFactory: async () => (await parts).health },
       ],
     };
   }

@@ -8,15 +8,17 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { AppModule } from './app.module.js';
-import type { Parts } from './build-parts.js';
+import type { Building } from './build-parts.js';
 import { requireApiToken, securityHeaders } from './http/access.js';
 import { apiDocs } from './http/api-docs.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { jsonBody } from './http/json-body.js';
+import { Secret } from './http/secret.js';
 import { NestLogger } from './nest-logger.js';
 
 export interface AppOptions {
-  readonly parts: Parts;
+  readonly building: Promise<Building>;
+  readonly apiToken: string | undefined;
   readonly log: Logger;
 }
 
@@ -26,7 +28,8 @@ const KEEP_ALIVE_TIMEOUT_MS = 30_000;
 
 /** Built, and not yet listening. */
 export async function createApp(options: AppOptions): Promise<NestExpressApplication> {
-  const { parts, log } = options;
+  const { building, apiToken, log } = options;
+  const parts = building.then((built) => built.parts);
   const app = await NestFactory.create<NestExpressApplication>(AppModule.of(parts), {
     logger: new NestLogger(log),
     // A failure to build is thrown to the caller, who can say what it was.
@@ -35,7 +38,7 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
   });
   app.disable('x-powered-by');
   app.use(securityHeaders);
-  app.use(requireApiToken(parts.apiSecret));
+  app.use(requireApiToken(apiToken === undefined ? undefined : new Secret(apiToken)));
   app.use(apiDocs());
   app.use(jsonBody);
   app.useGlobalFilters(new ErrorFilter(log));
@@ -44,7 +47,6 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
   server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.requestTimeout = REQUEST_TIMEOUT_MS;
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
-  parts.upgrades.attach(server);
   return app;
 }
 

@@ -13,13 +13,11 @@ import { IntervalRepository } from './interval/interval.repository.js';
 import { IntervalWriter } from './interval/interval-writer.js';
 import { LiveGateway } from './live/live.gateway.js';
 import type { QueueWiring } from './queue/bull-wiring.js';
+import { QUEUE_PREFIX } from './queue-prefix.js';
 import { RunRepository } from './run/run.repository.js';
 import { RunService } from './run/run.service.js';
 import { ShardQueue } from './shard/shard-queue.js';
 import type { Store } from './storage/store.js';
-
-/** Before every key in Redis; agents are told. */
-export const QUEUE_PREFIX = 'broadside';
 
 export interface PartsInput {
   readonly config: Config;
@@ -37,7 +35,12 @@ export interface Parts {
   readonly live: LiveGateway;
   readonly upgrades: UpgradeRouter;
   readonly health: Health;
-  readonly apiSecret: Secret | undefined;
+}
+
+/** What there is when store and queue are open. */
+export interface Building {
+  readonly wiring: QueueWiring;
+  readonly parts: Parts;
 }
 
 export function buildParts({ config, store, wiring, joinToken, log }: PartsInput): Parts {
@@ -77,7 +80,7 @@ export function buildParts({ config, store, wiring, joinToken, log }: PartsInput
     agents,
     live,
     upgrades,
-    apiSecret,
+
     health: new Health(store, queue, runs),
   };
 }

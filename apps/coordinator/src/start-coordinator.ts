@@ -6,9 +6,11 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { BroadsideError } from '@broadside/shared';
 import { type Logger, pino } from 'pino';
+import type { Building, PartsInput } from './build-parts.js';
 import { type Config, type ConfigInput, parseConfig } from './config/config.schema.js';
 import { newToken } from './http/secret.js';
 import type { QueueWiring, ShardQueueWiring } from './queue/bull-wiring.js';
+import { QUEUE_PREFIX } from './queue-prefix.js';
 import type { Store } from './storage/store.js';
 
 /** One part that does not let go must not keep the others from it. */
@@ -51,14 +53,15 @@ export async function startCoordinator(options: CoordinatorOptions = {}): Promis
 
 async function start(config: Config, log: Logger, closers: Closers): Promise<Coordinator> {
   const joinToken = config.joinToken ?? newToken();
-  const [{ store, wiring }, { buildParts }, { createApp }] = await Promise.all([
-    openStoreAndQueue(config, log, closers),
-    import('./build-parts.js'),
-    import('./app.js'),
-  ]);
-  const parts = buildParts({ config, store, wiring, joinToken, log });
-  const app = await createApp({ parts, log });
+  const opening = await beginOpening(config, log, closers);
+  const building = buildWhenOpen(opening, { config, joinToken, log });
+  // Whoever waits for the parts first gets the error; the other must not count as unhandled.
+  building.catch(() => undefined);
+  const { createApp } = await import('./app.js');
+  const app = await createApp({ building, log, apiToken: config.apiToken });
+  const { parts, wiring } = await building;
   const server = app.getHttpServer() as Server;
+  parts.upgrades.attach(server);
   closers.add(async () => {
     await parts.runs.close();
     await Promise.all([parts.agents.close(), parts.live.close()]);
@@ -76,34 +79,54 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Coo
   return { url, port, joinToken, agentQueue, close: () => closers.closeAll() };
 }
 
-async function openStoreAndQueue(
-  config: Config,
-  log: Logger,
-  closers: Closers,
-): Promise<{ store: Store; wiring: QueueWiring }> {
+/** The store on its way; in an object, because a promise in a promise would be waited for. */
+interface Opening {
+  readonly store: Promise<Store>;
+  readonly openQueue: (store: Store) => Promise<QueueWiring>;
+}
+
+/** Resolves as soon as the store has begun to start in its own thread, before any other heavy import. */
+async function beginOpening(config: Config, log: Logger, closers: Closers): Promise<Opening> {
   const onError = (error: Error): void => log.error({ err: error }, 'store or queue');
   const { databaseUrl, dataDir, redisUrl } = config;
   const { openStore } = await import('./storage/store.js');
-  const opening = openStore({ dataDir, onError, ...(databaseUrl === undefined ? {} : { databaseUrl }) });
-  // BullMQ is heavy: it comes into memory while the store starts in its own thread.
-  const [store, { createQueueWiring }] = await Promise.all([
-    opening.then((opened) => {
-      closers.add(() => opened.close());
-      return opened;
-    }),
+  const store = openStore({ dataDir, onError, ...(databaseUrl === undefined ? {} : { databaseUrl }) });
+  closers.add(() =>
+    store.then(
+      (opened) => opened.close(),
+      () => undefined,
+    ),
+  );
+  // A failure is reported by whoever waits for the store, which may be a little later.
+  store.catch(() => undefined);
+  const openQueue = async (opened: Store): Promise<QueueWiring> => {
+    const { createQueueWiring } = await import('./queue/queue-wiring.js');
+    const wiring = await createQueueWiring({
+      store: opened,
+      prefix: QUEUE_PREFIX,
+      onError,
+      onLost: (where) => log.warn(`lost Redis at ${where}; running shards go on`),
+      onRestored: (where) => log.warn(`Redis at ${where} is back`),
+      ...(redisUrl === undefined ? {} : { redisUrl }),
+    });
+    closers.add(() => wiring.close());
+    return wiring;
+  };
+  return { store, openQueue };
+}
+
+async function buildWhenOpen(
+  opening: Opening,
+  given: Pick<PartsInput, 'config' | 'joinToken' | 'log'>,
+): Promise<Building> {
+  const [{ buildParts }, store] = await Promise.all([
+    import('./build-parts.js'),
+    opening.store,
+    // Heavy; it comes into memory while the store starts.
     import('./queue/queue-wiring.js'),
   ]);
-  const { QUEUE_PREFIX } = await import('./build-parts.js');
-  const wiring = await createQueueWiring({
-    store,
-    prefix: QUEUE_PREFIX,
-    onError,
-    onLost: (where) => log.warn(`lost Redis at ${where}; running shards go on`),
-    onRestored: (where) => log.warn(`Redis at ${where} is back`),
-    ...(redisUrl === undefined ? {} : { redisUrl }),
-  });
-  closers.add(() => wiring.close());
-  return { store, wiring };
+  const wiring = await opening.openQueue(store);
+  return { wiring, parts: buildParts({ ...given, store, wiring }) };
 }
 
 async function listen(bind: () => Promise<unknown>, { host, port }: Config): Promise<void> {

@@ -49,10 +49,10 @@ export class RunService {
   async open(): Promise<void> {
     const { runs, queue, log } = this.#services;
     const reason = 'the coordinator was stopped before the run had ended';
+    this.#listen();
+    queue.listen((runId, endings) => this.#executions.get(runId)?.shardsEnded(endings));
     const left = await runs.failUnfinished(reason, new Date());
     if (left.length > 0) log.warn(`${left.length} unfinished runs were marked as failed: ${reason}`);
-    this.#listen();
-    await queue.listen((runId, endings) => this.#executions.get(runId)?.shardsEnded(endings));
     this.#isAccepting = true;
   }
 

@@ -1,0 +1,2 @@
+/** Before every key in Redis; agents are told. */
+export const QUEUE_PREFIX = 'broadside';
