@@ -44,7 +44,7 @@ describe('an agent that joins', () => {
     await coordinator.first('heartbeat', ({ freeSlots }) => freeSlots === 2);
     await agent.close();
     expect(queue.isClosed).toBe(true);
-    await expect(agent.ended).resolves.toEqual({});
+    await expect(agent.closed).resolves.toEqual({});
   });
 
   it('measures how far the clock of the coordinator is from its own', async () => {

@@ -37,7 +37,7 @@ describe('a shard on an agent', () => {
     expect(bench.target.counters.requestsSeen).toBe(500);
   });
 
-  it('starts quickly and uses the same slot again', async () => {
+  it('uses the same slot for one shard after the other', async () => {
     const coordinator = await bench.openCoordinator();
     const { queue } = await bench.join(coordinator);
     for (let round = 1; round <= 3; round++) {
@@ -193,7 +193,7 @@ describe('a broken connection', () => {
     const { agent } = await bench.join(coordinator);
     isWelcome = false;
     coordinator.breakConnections();
-    const { error } = await agent.ended;
+    const { error } = await agent.closed;
     expect(error?.message).toContain('this cluster is closed');
   });
 });

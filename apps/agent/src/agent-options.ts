@@ -1,7 +1,7 @@
 import { availableParallelism, hostname } from 'node:os';
-import { type Clock, monotonicClock } from '@broadside/engine';
+import { type Clock, monotonicClock, TRANSPORT_WISHES, type TransportWish } from '@broadside/engine';
 import { BroadsideError } from '@broadside/shared';
-import type { Logger } from 'pino';
+import { type Logger, pino } from 'pino';
 import type { ShardQueueWiring } from './queue/shard-queue-wiring.js';
 
 export interface AgentOptions {
@@ -16,7 +16,10 @@ export interface AgentOptions {
   readonly queue?: ShardQueueWiring;
   /** Instead of the Redis address that the coordinator names, where this machine reaches it by another one. */
   readonly redisUrl?: string;
-  readonly logger: Logger;
+  /** How the engines speak to plain TCP targets; the portable `socket` unless told. */
+  readonly transport?: TransportWish;
+  /** Nothing is logged unless given: whoever starts the agent owns the terminal. */
+  readonly logger?: Logger;
   /** How long the first connection, to the coordinator and then to Redis, is tried; 10 s unless told. */
   readonly connectTimeoutMs?: number;
   readonly clock?: Clock;
@@ -37,7 +40,8 @@ const MAX_SLOTS = 1_024;
 
 /** @throws BroadsideError naming the first wrong value. */
 export function checkOptions(options: AgentOptions): CheckedOptions {
-  const { joinToken, logger, queue, redisUrl, random = Math.random, clock = monotonicClock } = options;
+  const { joinToken, queue, redisUrl, random = Math.random, clock = monotonicClock } = options;
+  const { logger = pino({ level: 'silent' }), transport = 'socket' } = options;
   const name = options.name ?? hostname();
   const slots = options.slots ?? Math.min(availableParallelism(), MAX_SLOTS);
   if (!Number.isInteger(slots) || slots < 1 || slots > MAX_SLOTS) {
@@ -45,6 +49,9 @@ export function checkOptions(options: AgentOptions): CheckedOptions {
   }
   if (name.length < 1 || name.length > 255) {
     throw new BroadsideError('invalid', 'the name of an agent must have 1 to 255 characters');
+  }
+  if (!TRANSPORT_WISHES.includes(transport)) {
+    throw new BroadsideError('invalid', `the transport must be one of ${TRANSPORT_WISHES.join(', ')}`);
   }
   // Anything else cannot be put into a header; the token itself is not repeated.
   if (!/^[\x21-\x7e]+$/.test(joinToken)) {
@@ -57,6 +64,7 @@ export function checkOptions(options: AgentOptions): CheckedOptions {
     slots,
     queue,
     redisUrl,
+    transport,
     logger,
     connectTimeoutMs: options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
     clock,

@@ -23,7 +23,7 @@ export interface Agent {
   readonly name: string;
   readonly slots: number;
   /** Resolves when the agent has left, whoever wanted it. Never rejects. */
-  readonly ended: Promise<AgentEnd>;
+  readonly closed: Promise<AgentEnd>;
   /**
    * Leaves in an orderly way (SIGTERM): takes no more shards, stops the load, delivers intervals and results.
    * Takes 20 s at most.
@@ -54,7 +54,7 @@ class RunningAgent implements Agent {
   readonly id = randomUUID();
   readonly name: string;
   readonly slots: number;
-  readonly ended: Promise<AgentEnd>;
+  readonly closed: Promise<AgentEnd>;
   readonly #options: CheckedOptions;
   readonly #pool: SlotPool;
   readonly #uplink: Uplink;
@@ -65,17 +65,23 @@ class RunningAgent implements Agent {
   #leaving: Promise<void> | undefined;
   #lastError: BroadsideError | undefined;
   #hurry: () => void = () => undefined;
-  #sayEnded: (end: AgentEnd) => void = () => undefined;
+  #sayClosed: (end: AgentEnd) => void = () => undefined;
 
   constructor(options: CheckedOptions) {
-    const { name, slots, logger } = options;
+    const { name, slots, logger, transport } = options;
     this.#options = options;
     this.name = name;
     this.slots = slots;
-    this.ended = new Promise((resolve) => {
-      this.#sayEnded = resolve;
+    this.closed = new Promise((resolve) => {
+      this.#sayClosed = resolve;
     });
-    this.#pool = new SlotPool({ slots, threadEntry: ENGINE_THREAD, logger, stopTimeoutMs: STOP_TIMEOUT_MS });
+    this.#pool = new SlotPool({
+      slots,
+      threadEntry: ENGINE_THREAD,
+      transport,
+      logger,
+      stopTimeoutMs: STOP_TIMEOUT_MS,
+    });
     this.#uplink = this.#createUplink();
     this.#attempts = new ShardAttempts({
       runInSlot: (shard, events) => this.#pool.run(shard, events),
@@ -201,7 +207,7 @@ class RunningAgent implements Agent {
   /** @param timeoutMs for stopping the load and delivering what was measured. */
   #leave(timeoutMs: number): Promise<void> {
     this.#leaving ??= this.#stopEverything(timeoutMs).then(() =>
-      this.#sayEnded(this.#lastError === undefined ? {} : { error: this.#lastError }),
+      this.#sayClosed(this.#lastError === undefined ? {} : { error: this.#lastError }),
     );
     return this.#leaving;
   }

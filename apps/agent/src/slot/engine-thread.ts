@@ -1,13 +1,17 @@
 /** Entry of an engine thread: takes one shard after the other from its slot and runs the engine on it. */
 
-import { parentPort, type TransferListItem } from 'node:worker_threads';
-import { runShard, ShardControl, type ShardEnd, type ShardRun } from '@broadside/engine';
+import { parentPort, type TransferListItem, workerData } from 'node:worker_threads';
+import { chooseTransport, runShard, ShardControl, type ShardEnd, type ShardRun } from '@broadside/engine';
 import { encodeInterval, encodeTotals, type Fatal, type Shard } from '@broadside/shared';
 import { shardResultOf } from './shard-result.js';
-import type { SlotMessage, ThreadMessage } from './thread-message.js';
+import type { SlotMessage, ThreadMessage, ThreadSettings } from './thread-message.js';
 
 if (parentPort === null) throw new Error('engine-thread is the entry of a thread');
 const port = parentPort;
+// Given by the slot (slot.ts) under this type.
+const settings = workerData as ThreadSettings;
+// Chosen once per thread: this thread has nothing else to do, so a transport that blocks it is welcome.
+const transport = await chooseTransport(settings.transport);
 let run: ShardRun | undefined;
 
 function tell(message: ThreadMessage, moved: readonly TransferListItem[] = []): void {
@@ -21,6 +25,7 @@ async function carryOut(shard: Shard, memory: SharedArrayBuffer): Promise<void> 
     shard,
     control: new ShardControl(memory),
     isAllowed: () => true,
+    openTransport: (given) => transport.open(given),
     sink: {
       onReady: () => tell({ kind: 'ready' }),
       onRefused: (fatal) => {
@@ -57,4 +62,4 @@ port.on('message', (message: SlotMessage) => {
     });
   });
 });
-tell({ kind: 'up' });
+tell({ kind: 'up', ...(transport.note === undefined ? {} : { note: transport.note }) });

@@ -1,3 +1,4 @@
+import type { TransportWish } from '@broadside/engine';
 import type { Shard } from '@broadside/shared';
 import type { Logger } from 'pino';
 import { Slot, type SlotEvents, type SlotRun } from './slot.js';
@@ -6,6 +7,7 @@ export interface SlotPoolOptions {
   readonly slots: number;
   /** The script of the engine threads (engine-thread.js). */
   readonly threadEntry: URL;
+  readonly transport: TransportWish;
   readonly logger: Logger;
   /** How long a thread may take to end its shard after a stop; then it is terminated. */
   readonly stopTimeoutMs: number;
@@ -17,10 +19,10 @@ export class SlotPool {
   #isClosed = false;
 
   constructor(options: SlotPoolOptions) {
-    const { threadEntry, logger, stopTimeoutMs } = options;
+    const { threadEntry, transport, logger, stopTimeoutMs } = options;
     this.#slots = Array.from(
       { length: options.slots },
-      (_, index) => new Slot({ index, threadEntry, logger, stopTimeoutMs }),
+      (_, index) => new Slot({ index, threadEntry, transport, logger, stopTimeoutMs }),
     );
   }
 

@@ -99,7 +99,7 @@ afterEach(async () => {
 });
 
 function slotWith(threadEntry: URL, stopTimeoutMs = 5_000): Slot {
-  const slot = new Slot({ index: 0, threadEntry, logger, stopTimeoutMs });
+  const slot = new Slot({ index: 0, threadEntry, transport: 'auto', logger, stopTimeoutMs });
   open.push(slot);
   return slot;
 }
@@ -173,6 +173,28 @@ describe('Slot', () => {
     expect(slot.isFree).toBe(true);
   });
 
+  it('lets go of a thread that is held in the kernel and cannot be terminated', async () => {
+    const held = `import('node:child_process').then(({ spawnSync }) => {
+      parentPort.postMessage({ kind: 'ready' });
+      spawnSync(process.execPath, ['-e', 'setTimeout(() => {}, 3000)']);
+      parentPort.postMessage({ kind: 'ready' });
+    });`;
+    const slot = slotWith(threadThat(held), 50);
+    const watched = watch();
+    const isHeld = new Promise<void>((resolve) => {
+      watched.onReady = () => {
+        watched.heard.push('ready');
+        resolve();
+      };
+    });
+    const run = slot.run(shard, watched);
+    await isHeld;
+    run.stop();
+    expect(fatalOf(await run.ended)?.message).toContain('did not end within 50 ms');
+    expect(slot.isFree).toBe(true);
+    expect(watched.heard).toEqual(['ready']);
+  });
+
   it('lets a shard leave when it is closed, whatever its thread does', async () => {
     const slot = slotWith(threadThat('for (;;);'));
     const run = slot.run(shard, watch());
@@ -191,7 +213,13 @@ describe('Slot', () => {
 
 describe('SlotPool', () => {
   it('counts its free slots, fills all of them, and then has none', async () => {
-    const pool = new SlotPool({ slots: 2, threadEntry: threadThat(''), logger, stopTimeoutMs: 1_000 });
+    const pool = new SlotPool({
+      slots: 2,
+      threadEntry: threadThat(''),
+      transport: 'auto',
+      logger,
+      stopTimeoutMs: 1_000,
+    });
     open.push(pool);
     await pool.warmUp();
     expect(pool.freeCount).toBe(2);

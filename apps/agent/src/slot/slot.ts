@@ -1,9 +1,10 @@
 import { Worker } from 'node:worker_threads';
-import { ShardControl } from '@broadside/engine';
+import { ShardControl, type TransportWish } from '@broadside/engine';
 import type { Fatal, ProbeResult, Shard, ShardResult } from '@broadside/shared';
 import type { Logger } from 'pino';
+import { within } from '../within.js';
 import { IntervalSum } from './interval-sum.js';
-import type { IntervalFrame, SlotMessage, ThreadMessage } from './thread-message.js';
+import type { IntervalFrame, SlotMessage, ThreadMessage, ThreadSettings } from './thread-message.js';
 
 /** What happens to a shard in its slot, in this order; each of the first two at most once. */
 export interface SlotEvents {
@@ -32,10 +33,14 @@ export interface SlotOptions {
   readonly index: number;
   /** The script of the engine thread (engine-thread.js). */
   readonly threadEntry: URL;
+  readonly transport: TransportWish;
   readonly logger: Logger;
   /** How long a thread may take to end its shard after a stop; then it is terminated. */
   readonly stopTimeoutMs: number;
 }
+
+/** A thread that is held in a system call does not end when it is terminated; nobody waits longer for it. */
+const TERMINATE_TIMEOUT_MS = 1_000;
 
 interface CurrentRun {
   readonly shard: Shard;
@@ -100,7 +105,14 @@ export class Slot {
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#current !== undefined) this.#current.cause ??= 'the agent was closed';
-    await this.#thread?.terminate();
+    if (this.#thread !== undefined) await this.#terminate(this.#thread);
+  }
+
+  /** Ends a thread, or lets go of it when it does not end. */
+  async #terminate(thread: Worker): Promise<void> {
+    if (await within(TERMINATE_TIMEOUT_MS, thread.terminate())) return;
+    thread.unref();
+    this.#lose(thread, 'its thread does not end');
   }
 
   #stop(control: ShardControl): void {
@@ -110,7 +122,7 @@ export class Slot {
     const { stopTimeoutMs } = this.#options;
     run.stopTimer = setTimeout(() => {
       run.cause = `the engine did not end within ${stopTimeoutMs} ms after the stop`;
-      void this.#thread?.terminate();
+      if (this.#thread !== undefined) void this.#terminate(this.#thread);
     }, stopTimeoutMs);
   }
 
@@ -121,42 +133,50 @@ export class Slot {
   /** The thread, started if there is none. */
   #spawn(): Worker {
     if (this.#thread !== undefined) return this.#thread;
-    const { index, threadEntry, logger } = this.#options;
-    const thread = new Worker(threadEntry, { name: `slot ${index}` });
+    const { index, threadEntry, transport } = this.#options;
+    const settings: ThreadSettings = { transport };
+    const thread = new Worker(threadEntry, { name: `slot ${index}`, workerData: settings });
     this.#thread = thread;
     let reason = 'its thread ended by itself';
     thread.on('message', (message: ThreadMessage) => {
       if (message.kind === 'failed') {
         reason = message.message;
-        void thread.terminate();
-      } else this.#hear(message);
+        void this.#terminate(thread);
+      } else if (thread === this.#thread) this.#hear(message);
     });
     thread.on('error', (error: unknown) => {
       reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
     });
     thread.on('messageerror', (error) => {
       reason = error.message;
-      void thread.terminate();
+      void this.#terminate(thread);
     });
-    thread.once('exit', () => {
-      this.#thread = undefined;
-      const run = this.#current;
-      if (this.#isClosed && run === undefined) return;
-      logger.error({ slot: index, reason: run?.cause ?? reason }, 'an engine thread ended unexpectedly');
-      if (run === undefined) return;
-      this.#leaveAfterCrash(run, run.cause ?? reason);
-      // The next shard finds a warm thread again; one that dies idle is only replaced when it is needed.
-      if (!this.#isClosed) this.#spawn();
-    });
+    thread.once('exit', () => this.#lose(thread, reason));
     return thread;
   }
 
+  /** The thread is gone, or as good as gone. */
+  #lose(thread: Worker, reason: string): void {
+    if (this.#thread !== thread) return;
+    this.#thread = undefined;
+    const run = this.#current;
+    if (this.#isClosed && run === undefined) return;
+    const { index, logger } = this.#options;
+    logger.error({ slot: index, reason: run?.cause ?? reason }, 'an engine thread ended unexpectedly');
+    if (run === undefined) return;
+    this.#leaveAfterCrash(run, run.cause ?? reason);
+    // The next shard finds a warm thread again; one that dies idle is only replaced when it is needed.
+    if (!this.#isClosed) this.#spawn();
+  }
+
   #hear(message: Exclude<ThreadMessage, { kind: 'failed' }>): void {
+    if (message.kind === 'up') {
+      if (message.note !== undefined) this.#options.logger.info({ slot: this.#options.index }, message.note);
+      return;
+    }
     const run = this.#current;
     if (run === undefined) return;
     switch (message.kind) {
-      case 'up':
-        return;
       case 'ready':
         run.events.onReady();
         return;

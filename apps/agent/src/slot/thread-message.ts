@@ -4,6 +4,7 @@
  * says that there is something to read.
  */
 
+import type { TransportWish } from '@broadside/engine';
 import type { Fatal, ProbeResult, Shard, ShardResult } from '@broadside/shared';
 
 /** One encoded interval (wire/frame.ts) with the slices of run time that it covers. */
@@ -15,6 +16,11 @@ export interface IntervalFrame {
   readonly bytes: Uint8Array;
 }
 
+/** What a thread is born with. */
+export interface ThreadSettings {
+  readonly transport: TransportWish;
+}
+
 /** Slot to thread. One shard at a time: the next is given after `ended` or `refused`. */
 export type SlotMessage =
   | { readonly kind: 'run'; readonly shard: Shard; readonly control: SharedArrayBuffer }
@@ -22,8 +28,8 @@ export type SlotMessage =
 
 /** Thread to slot. The bytes of an interval are moved, not copied. */
 export type ThreadMessage =
-  /** Everything is loaded. */
-  | { readonly kind: 'up' }
+  /** Everything is loaded. The note says why a faster transport, or the one asked for, is not used. */
+  | { readonly kind: 'up'; readonly note?: string }
   | { readonly kind: 'ready' }
   | { readonly kind: 'refused'; readonly fatal: Fatal }
   | { readonly kind: 'probed'; readonly result: ProbeResult }
