@@ -16,7 +16,7 @@ import type { Store } from './storage/store.js';
 /** One part that does not let go must not keep the others from it. */
 const CLOSE_TIMEOUT_MS = 15_000;
 
-/** See `configSchema` for each setting and `CONFIG_DEFAULTS` for its default. */
+/** See `configSchema` for each setting. */
 export interface CoordinatorOptions extends ConfigInput {
   /** Where log lines go; absent: standard error as JSON, from `logLevel` on. */
   readonly logger?: Logger;

@@ -45,7 +45,7 @@ interface Entry {
 /** Before the first estimate arrives nothing is known of the clock but that it may be wrong by this much. */
 const UNKNOWN_UNCERTAINTY_US = 1_000_000;
 
-export const AGENT_LIVENESS: LivenessLimits = { silenceMs: LIMITS.agentSilenceMs, graceMs: 2_000 };
+const AGENT_LIVENESS: LivenessLimits = { silenceMs: LIMITS.agentSilenceMs, graceMs: 2_000 };
 
 /** The agents of the cluster, their sockets and their slots. Decides nothing but who is still there. */
 export class AgentRegistry {

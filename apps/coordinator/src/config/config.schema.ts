@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { BroadsideError, problemsOf } from '@broadside/shared';
 import { z } from 'zod';
 
-export const CONFIG_DEFAULTS = {
+const CONFIG_DEFAULTS = {
   host: '127.0.0.1',
   port: 0,
   dataDir: 'ephemeral',

@@ -20,7 +20,7 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-export function sendError(response: ServerResponse, reply: ReturnType<typeof errorReplyOf>): void {
+function sendError(response: ServerResponse, reply: ReturnType<typeof errorReplyOf>): void {
   if (response.headersSent) {
     response.destroy();
     return;

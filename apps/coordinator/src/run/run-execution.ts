@@ -21,19 +21,18 @@ import { NamedTimers } from './named-timers.js';
 import type { RunChange } from './run.repository.js';
 import { RunAgents } from './run-agents.js';
 import { RunBooks } from './run-books.js';
+import { RunJournal } from './run-journal.js';
 import { RunOrders } from './run-orders.js';
 import { reportOf } from './run-report.js';
 import type { RunHead, RunServices, StateMessage } from './run-services.js';
-import { assertMove, endStateOf } from './run-state.js';
+import { endStateOf } from './run-state.js';
 import { endedEarly, hasFatalEnd, takeEnding } from './shard-ending.js';
-import type { ShardProgress } from './shard-progress.js';
+import { namesOf, type ShardProgress } from './shard-progress.js';
 
 /** The agent's own timeout ends the probe; this is for an agent that says nothing. */
 const PROBE_MARGIN_MS = 10_000;
 /** What a shard that failed may still deliver of the time before. */
 const FAILED_SHARD_GRACE_MS = 2_000;
-/** Shards that one sentence names. */
-const MAX_NAMED_SHARDS = 3;
 
 export class RunExecution {
   readonly head: RunHead;
@@ -45,23 +44,22 @@ export class RunExecution {
   readonly #barrier: StartBarrier;
   readonly #orders: RunOrders;
   readonly #books: RunBooks;
+  readonly #journal: RunJournal;
   readonly #timers = new NamedTimers<'ready' | 'probe' | 'load' | 'close'>();
   #resolveEnded: () => void = () => undefined;
-  #state: RunState = 'queued';
   #stopReason: string | undefined;
   #failure: string | undefined;
   #probeFatal: Fatal | undefined;
   #enqueued: EnqueuedRun | undefined;
   #haveAllEnded = false;
   #isClosing = false;
-  /** Changes of what is stored of this run, one after the other. */
-  #saving: Promise<void> = Promise.resolve();
 
   constructor(services: RunServices, head: RunHead, shards: readonly ShardProgress[]) {
     this.#services = services;
     this.head = head;
     this.#shards = shards;
     this.#agents = new RunAgents(services.registry, shards);
+    this.#journal = new RunJournal({ runId: head.id, services, describe: () => this.#describe() });
     this.#barrier = new StartBarrier({ shardCount: shards.length, wantsProbe: head.plan.probe });
     this.#orders = new RunOrders(this.#barrier);
     const { durationMs } = head.plan;
@@ -80,28 +78,17 @@ export class RunExecution {
   }
 
   get state(): RunState {
-    return this.#state;
+    return this.#journal.state;
   }
 
-  /** The state as watchers see it. */
   get stateMessage(): StateMessage {
-    const reason = this.#failure ?? this.#stopReason;
-    const { startAtUs } = this.#orders;
-    return {
-      kind: 'state',
-      runId: this.head.id,
-      state: this.#state,
-      ...(reason === undefined ? {} : { reason: reason.slice(0, 1_000) }),
-      shards: this.#shards.length,
-      agents: this.#agents.count,
-      ...(startAtUs === undefined ? {} : { startAtUs }),
-    };
+    return this.#journal.stateMessage;
   }
 
   /** Stores the shards, then hands them to the queue. */
   async begin(): Promise<void> {
     const { queue, runs, log } = this.#services;
-    this.#move('preparing');
+    this.#journal.move('preparing');
     this.#timers.arm('ready', LIMITS.readyTimeoutMs, () => this.#giveUpWaiting());
     try {
       await runs.insertShards(this.#shards);
@@ -175,7 +162,7 @@ export class RunExecution {
       if (progress.didNothing || progress.failure !== undefined || progress.totals?.intervals === 0) {
         this.#books.end(progress);
       }
-      this.#saveShard(progress);
+      this.#journal.saveShard(progress);
     }
     this.#checkEnd();
   }
@@ -207,7 +194,7 @@ export class RunExecution {
 
   /** Ends the load; the run closes with what was done. */
   stop(reason: string): void {
-    if (isFinalState(this.#state) || this.#isClosing) return;
+    if (isFinalState(this.state) || this.#isClosing) return;
     this.#stopReason ??= reason;
     this.#stopShards(reason);
   }
@@ -217,6 +204,17 @@ export class RunExecution {
     if (this.#isClosing) return;
     this.#beginClosing();
     this.#close();
+  }
+
+  #describe(): Omit<StateMessage, 'kind' | 'runId' | 'state'> {
+    const reason = this.#failure ?? this.#stopReason;
+    const { startAtUs } = this.#orders;
+    return {
+      ...(reason === undefined ? {} : { reason }),
+      shards: this.#shards.length,
+      agents: this.#agents.count,
+      ...(startAtUs === undefined ? {} : { startAtUs }),
+    };
   }
 
   #find(agentId: string, attempt: ShardAttempt): ShardProgress | undefined {
@@ -246,7 +244,7 @@ export class RunExecution {
     const startAtUs = startInstantUs(this.#services.clock.epochUs(), LIMITS.startDelayMs, uncertaintiesUs);
     this.#orders.start(startAtUs);
     for (const progress of this.#shards) this.#sayOrder(progress);
-    this.#move('running', { startedAt: new Date(startAtUs / 1_000) });
+    this.#journal.move('running', { startedAt: new Date(startAtUs / 1_000) });
     const { durationMs, timeoutMs } = this.head.plan;
     if (durationMs === undefined) return;
     // For shards that never say that they have ended.
@@ -286,10 +284,8 @@ export class RunExecution {
   }
 
   #giveUpWaiting(): void {
-    const names = this.#barrier.missing().map((i) => this.#shards[i]?.name ?? `shard ${i}`);
-    const more = names.length > MAX_NAMED_SHARDS ? ` and ${names.length - MAX_NAMED_SHARDS} more` : '';
-    const named = names.slice(0, MAX_NAMED_SHARDS).join(', ');
-    this.#fail(`not ready within ${LIMITS.readyTimeoutMs / 1_000} s: ${named}${more}`);
+    const named = namesOf(this.#shards.filter((progress) => !progress.isReady));
+    this.#fail(`not ready within ${LIMITS.readyTimeoutMs / 1_000} s: ${named}`);
   }
 
   /** A shard has said its last although nobody stopped it: was it its budget, or something else? */
@@ -307,7 +303,7 @@ export class RunExecution {
     this.#books.end(progress);
     this.#books.note(`${progress.name}: ${why}; what it sent since its last interval is not known`);
     this.#services.registry.send(progress.agentId, { kind: 'fenced', shard: progress.attempt });
-    this.#saveShard(progress);
+    this.#journal.saveShard(progress);
     void this.#enqueued?.release(progress.key);
   }
 
@@ -331,9 +327,9 @@ export class RunExecution {
   }
 
   #beginClosing(): void {
-    if (this.#state === 'closing' || isFinalState(this.#state)) return;
+    if (this.state === 'closing' || isFinalState(this.state)) return;
     this.#timers.disarm('load');
-    this.#move('closing');
+    this.#journal.move('closing');
     this.#timers.arm('close', LIMITS.closeTimeoutMs, () => this.#close());
   }
 
@@ -350,16 +346,10 @@ export class RunExecution {
   async #finish(): Promise<void> {
     for (const progress of this.#shards) if (!this.#isOver(progress)) this.#cutOff(progress);
     if (!this.#haveAllEnded) await this.#enqueued?.abandon();
-    await this.#saving;
+    await this.#journal.settled();
     const change = await this.#judge();
     this.#failure = change.reason;
-    try {
-      await this.#services.runs.change(this.head.id, change);
-    } finally {
-      assertMove(this.#state, change.state);
-      this.#state = change.state;
-      this.#services.events.emit('live-message', this.stateMessage);
-    }
+    await this.#journal.end(change);
   }
 
   /** The final state with the report; a report that cannot be made fails the run. */
@@ -405,24 +395,6 @@ export class RunExecution {
     progress.failure ??= 'it did not end in time';
     this.#services.registry.send(progress.agentId, { kind: 'fenced', shard: progress.attempt });
     this.#books.end(progress);
-    this.#saveShard(progress);
-  }
-
-  #move(to: RunState, change: Omit<RunChange, 'state'> = {}): void {
-    assertMove(this.#state, to);
-    this.#state = to;
-    this.#save(() => this.#services.runs.change(this.head.id, { state: to, ...change }));
-    this.#services.events.emit('live-message', this.stateMessage);
-  }
-
-  #saveShard(progress: ShardProgress): void {
-    this.#save(() => this.#services.runs.changeShard(progress.attempt, progress.change));
-  }
-
-  #save(write: () => Promise<void>): void {
-    const { log } = this.#services;
-    this.#saving = this.#saving.then(write).catch((error: unknown) => {
-      log.error({ err: error, run: this.head.id }, 'a state could not be stored');
-    });
+    this.#journal.saveShard(progress);
   }
 }

@@ -59,3 +59,13 @@ export class ShardProgress {
     return `shard ${this.shard.shardIndex} (attempt ${this.shard.attempt}, agent ${this.agentName})`;
   }
 }
+
+/** Shards that one sentence names. */
+const MAX_NAMED_SHARDS = 3;
+
+/** The first few by name, and how many more there are. */
+export function namesOf(shards: readonly ShardProgress[]): string {
+  const names = shards.slice(0, MAX_NAMED_SHARDS).map((progress) => progress.name);
+  const more = shards.length - names.length;
+  return names.join(', ') + (more > 0 ? ` and ${more} more` : '');
+}

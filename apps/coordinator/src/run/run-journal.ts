@@ -1,0 +1,73 @@
+import type { RunState } from '@broadside/shared';
+import type { RunChange } from './run.repository.js';
+import type { RunServices, StateMessage } from './run-services.js';
+import { assertMove } from './run-state.js';
+import type { ShardProgress } from './shard-progress.js';
+
+export interface RunJournalOptions {
+  readonly runId: string;
+  readonly services: Pick<RunServices, 'runs' | 'events' | 'log'>;
+  /** The rest of what watchers see with a state. */
+  readonly describe: () => Omit<StateMessage, 'kind' | 'runId' | 'state'>;
+}
+
+/** As long as a live message allows. */
+const MAX_REASON_LENGTH = 1_000;
+
+/** The state of one run: moved by the rules, told to watchers, and stored in the order of the moves. */
+export class RunJournal {
+  readonly #options: RunJournalOptions;
+  #state: RunState = 'queued';
+  #saving: Promise<void> = Promise.resolve();
+
+  constructor(options: RunJournalOptions) {
+    this.#options = options;
+  }
+
+  get state(): RunState {
+    return this.#state;
+  }
+
+  get stateMessage(): StateMessage {
+    const { runId, describe } = this.#options;
+    const { reason, ...rest } = describe();
+    const shortened = reason === undefined ? {} : { reason: reason.slice(0, MAX_REASON_LENGTH) };
+    return { kind: 'state', runId, state: this.#state, ...rest, ...shortened };
+  }
+
+  move(to: RunState, change: Omit<RunChange, 'state'> = {}): void {
+    const { runId, services } = this.#options;
+    assertMove(this.#state, to);
+    this.#state = to;
+    this.#save(() => services.runs.change(runId, { state: to, ...change }));
+    services.events.emit('live-message', this.stateMessage);
+  }
+
+  saveShard(progress: ShardProgress): void {
+    this.#save(() => this.#options.services.runs.changeShard(progress.attempt, progress.change));
+  }
+
+  /** Everything noted so far is stored, or its failure is in the log. */
+  settled(): Promise<void> {
+    return this.#saving;
+  }
+
+  /** Stores the end before it is told: who hears of it finds the report. */
+  async end(change: RunChange): Promise<void> {
+    const { runId, services } = this.#options;
+    assertMove(this.#state, change.state);
+    try {
+      await services.runs.change(runId, change);
+    } finally {
+      this.#state = change.state;
+      services.events.emit('live-message', this.stateMessage);
+    }
+  }
+
+  #save(write: () => Promise<void>): void {
+    const { runId, services } = this.#options;
+    this.#saving = this.#saving.then(write).catch((error: unknown) => {
+      services.log.error({ err: error, run: runId }, 'a state could not be stored');
+    });
+  }
+}
