@@ -1,7 +1,8 @@
 /**
- * Entry of a thread that runs shards over the transport a test names, one after the other, and tells how each
- * has ended. The books are checked on the way (`runShardAgainst`).
+ * Entry of a thread, or of a process with a message channel, that runs shards over the transport a test names,
+ * one after the other, and tells how each has ended. The books are checked on the way (`runShardAgainst`).
  */
+import { readdirSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
 import { COUNTER_NAMES, type CounterName, type FailureClass, type Shard } from '@broadside/shared';
 import { chooseTransport } from '../transport/choose-transport.js';
@@ -20,7 +21,10 @@ export interface ShardOutcome {
   readonly statuses: readonly (readonly [number, number])[];
   readonly fatal: string | undefined;
   readonly intervals: number;
+  /** CPU time of the whole process, in µs. */
   readonly cpuUs: number;
+  /** Descriptors that the process has open: before the run and after it, −1 where that is not to be had. */
+  readonly descriptors: readonly [number, number];
 }
 
 export type ShardReport =
@@ -31,6 +35,7 @@ async function carryOut({ shard, transport }: ShardOrder): Promise<ShardOutcome>
   const choice = await chooseTransport(transport);
   if (choice.name !== transport) throw new Error(choice.note ?? `${transport} is not to be had`);
   const before = process.cpuUsage();
+  const descriptorsBefore = countDescriptors();
   const run = await runShardAgainst(shard, { openTransport: (options) => choice.open(options) });
   const { user, system } = process.cpuUsage(before);
   const counters = Object.fromEntries(COUNTER_NAMES.map((name) => [name, run.count(name)]));
@@ -43,11 +48,16 @@ async function carryOut({ shard, transport }: ShardOrder): Promise<ShardOutcome>
     fatal: run.end.fatal?.message,
     intervals: run.intervals.length,
     cpuUs: user + system,
+    descriptors: [descriptorsBefore, countDescriptors()],
   };
 }
 
-parentPort?.on('message', (order: ShardOrder) => {
-  carryOut(order)
+function countDescriptors(): number {
+  return process.platform === 'linux' ? readdirSync('/proc/self/fd').length : -1;
+}
+
+function answer(order: ShardOrder): void {
+  void carryOut(order)
     .then((outcome): ShardReport => ({ ok: true, outcome }))
     .catch(
       (error: unknown): ShardReport => ({
@@ -55,5 +65,11 @@ parentPort?.on('message', (order: ShardOrder) => {
         message: error instanceof Error ? (error.stack ?? error.message) : String(error),
       }),
     )
-    .then((report) => parentPort?.postMessage(report));
-});
+    .then((report) => {
+      if (parentPort === null) process.send?.(report);
+      else parentPort.postMessage(report);
+    });
+}
+
+if (parentPort === null) process.on('message', answer);
+else parentPort.on('message', answer);

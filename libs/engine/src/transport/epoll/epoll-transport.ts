@@ -82,13 +82,14 @@ export class EpollTransport implements Transport {
   readonly #bufferAddress: number;
   readonly #events: EpollEvents;
   readonly #registration: EpollEvents;
-  /** Seconds and nanoseconds, 64 bits each. */
+  /** Seconds and nanoseconds, 64 bits each; also where the timer's count goes, which nobody needs. */
   readonly #timespec = new Int32Array(4);
   readonly #timespecAddress: number;
   /** The bytes sent last and where they are: usually all requests are the same ones. */
   #sent: Uint8Array = new Uint8Array(0);
   #sentAddress = 0;
   #epollFd = -1;
+  #timerFd = -1;
   #isWoken = false;
   #idleUs = 0;
 
@@ -114,14 +115,14 @@ export class EpollTransport implements Transport {
     const libc = this.#libc;
     this.#epollFd = libc.epollCreate1(EPOLL_CLOEXEC);
     if (this.#epollFd < 0) throw new Error(`epoll_create1 failed (errno ${libc.errno()})`);
-    const timerFd = libc.timerfdCreate(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    this.#timerFd = libc.timerfdCreate(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     try {
-      if (timerFd < 0) throw new Error(`timerfd_create failed (errno ${libc.errno()})`);
-      this.#startTicking(timerFd);
+      if (this.#timerFd < 0) throw new Error(`timerfd_create failed (errno ${libc.errno()})`);
+      this.#startTicking(this.#timerFd);
       this.#loop(handler);
     } finally {
       for (let i = 0; i < this.#fds.length; i++) this.close(i, false);
-      if (timerFd >= 0) libc.close(timerFd);
+      if (this.#timerFd >= 0) libc.close(this.#timerFd);
       libc.close(this.#epollFd);
       this.#epollFd = -1;
     }
@@ -197,13 +198,19 @@ export class EpollTransport implements Transport {
     if (libc.epollPwait2 === undefined) {
       return libc.epollWait(this.#epollFd, address, capacity, Math.ceil(timeoutUs / 1_000));
     }
+    this.#timespec[0] = 0;
+    this.#timespec[1] = 0;
     this.#timespec[2] = timeoutUs * 1_000;
     return libc.epollPwait2(this.#epollFd, address, capacity, this.#timespecAddress, 0);
   }
 
   #deliver(handler: TransportHandler, position: number): void {
     const connection = this.#events.connectionAt(position);
-    if (connection === TICK) return;
+    if (connection === TICK) {
+      // Only a timer that is read goes on ticking.
+      this.#libc.read(this.#timerFd, this.#timespecAddress, 8);
+      return;
+    }
     const generation = this.#events.generationAt(position);
     if (this.#generations[connection] !== generation) return;
     const mask = this.#events.maskAt(position);

@@ -10,6 +10,7 @@ export interface Libc {
   connect(fd: number, address: number, sizeBytes: number): number;
   send(fd: number, address: number, sizeBytes: number, flags: number): number;
   recv(fd: number, address: number, sizeBytes: number, flags: number): number;
+  read(fd: number, address: number, sizeBytes: number): number;
   close(fd: number): number;
   setsockopt(fd: number, level: number, option: number, address: number, sizeBytes: number): number;
   getsockopt(fd: number, level: number, option: number, address: number, sizeAddress: number): number;
@@ -86,6 +87,7 @@ function bind(library: LibraryHandle, memory: Memory): Libc {
     connect: library.func('int connect(int, uintptr_t, uint32_t)'),
     send: library.func('int64_t send(int, uintptr_t, size_t, int)'),
     recv: library.func('int64_t recv(int, uintptr_t, size_t, int)'),
+    read: library.func('int64_t read(int, uintptr_t, size_t)'),
     close: library.func('int close(int)'),
     setsockopt: library.func('int setsockopt(int, int, int, uintptr_t, uint32_t)'),
     getsockopt: library.func('int getsockopt(int, int, int, uintptr_t, uintptr_t)'),
