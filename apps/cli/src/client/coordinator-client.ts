@@ -168,21 +168,23 @@ const REASON_OF_CODE: Readonly<Record<string, string>> = {
 
 function unreachable(url: string, error: unknown): UnreachableError {
   const isTimeout = error instanceof Error && error.name === 'TimeoutError';
-  const code = codeOf(error);
+  const root = rootOf(error);
   const reason = isTimeout
     ? `no answer within ${ANSWER_TIMEOUT_MS / 1_000}s`
-    : (REASON_OF_CODE[code] ?? (code === '' ? 'the request failed' : code));
+    : (REASON_OF_CODE[root.code] ?? root.message);
   return new UnreachableError(EXIT.cluster, `cannot reach the coordinator at ${url}: ${reason}`, error);
 }
 
-/** System error code of a failed fetch: undici hides it in the cause, and that may hold several. */
-function codeOf(error: unknown): string {
+/** Code and text of what made a fetch fail: it hides them in the cause, and that may hold several. */
+function rootOf(error: unknown): { readonly code: string; readonly message: string } {
   let current: unknown = error;
+  let message = 'the request failed';
   for (let depth = 0; depth < 5 && current instanceof Error; depth++) {
-    if ('code' in current && typeof current.code === 'string') return current.code;
+    message = current.message;
+    if ('code' in current && typeof current.code === 'string') return { code: current.code, message };
     current = current.cause ?? (current instanceof AggregateError ? current.errors[0] : undefined);
   }
-  return '';
+  return { code: '', message };
 }
 
 /**

@@ -155,8 +155,10 @@ class AbOutput {
     }
     if (exit.totalLine !== undefined) this.#write(`${exit.totalLine}\n`);
     // A fatal error before the first reply has nothing to report, and `ab` stops at its message.
-    if (complete > 0 || exit.stderr === undefined) this.#write(AB_REPORT_LEAD + this.#report(report));
-    this.#notes(report);
+    if (complete > 0 || exit.stderr === undefined) {
+      this.#write(AB_REPORT_LEAD + this.#report(report));
+      this.#notes(report);
+    }
     await writeJsonReport(this.#json, report);
     return exit.code;
   }

@@ -1,0 +1,36 @@
+import { BROADSIDE_VERSION, BroadsideError, EXIT } from '@broadside/shared';
+import { describe, expect, it } from 'vitest';
+import ownPackage from '../package.json' with { type: 'json' };
+import { CliError } from './cli-error.js';
+import { describeError, EARLY_EXIT } from './describe-error.js';
+
+describe('what main knows without libs/shared', () => {
+  it('is what libs/shared says', () => {
+    expect(EXIT).toMatchObject(EARLY_EXIT);
+    expect(ownPackage.version).toBe(BROADSIDE_VERSION);
+  });
+});
+
+describe('described errors', () => {
+  it('are one line with the exit code of their kind', () => {
+    expect(describeError(new CliError(EXIT.file, 'cannot write x'))).toEqual({
+      text: 'broadside: cannot write x',
+      exitCode: 6,
+    });
+    expect(describeError(new BroadsideError('invalid', 'bad port', { hint: 'choose another' }))).toEqual({
+      text: 'broadside: bad port; choose another',
+      exitCode: 2,
+    });
+    expect(describeError(new BroadsideError('unavailable', 'gone'))).toMatchObject({ exitCode: 5 });
+    expect(describeError(Object.assign(new Error('no store'), { name: 'StoreError' }))).toMatchObject({
+      exitCode: 5,
+    });
+  });
+
+  it('show where a defect of ours happened', () => {
+    const described = describeError(new TypeError('oops'));
+    expect(described.exitCode).toBe(70);
+    expect(described.text).toMatch(/internal error, please report it: TypeError: oops\n {4}at /);
+    expect(describeError('text').exitCode).toBe(70);
+  });
+});
