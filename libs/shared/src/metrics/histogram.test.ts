@@ -93,6 +93,19 @@ describe('Histogram', () => {
     }
   });
 
+  it('takes the exact rank of a percentile, which floating point misses by one here and there', () => {
+    const histogram = new Histogram();
+    const wrong = [];
+    for (let n = 1; n <= 2_000; n++) {
+      histogram.record(n);
+      for (const tenths of [1, 10, 500, 660, 900, 950, 990, 999]) {
+        const expected = histogram.valueAtRankUs(Math.max(Math.ceil((tenths * n) / 1_000), 1));
+        if (histogram.percentileUs(tenths / 10) !== expected) wrong.push([tenths / 10, n]);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
   it('knows exact moments', () => {
     const histogram = new Histogram();
     for (const value of [2, 4, 4, 4, 5, 5, 7, 9]) histogram.record(value);
@@ -184,5 +197,10 @@ describe('sameHistogram', () => {
   ])('sees %s', (_, other) => {
     expect(sameHistogram(sampled(1, 2), other)).toBe(false);
     expect(sameHistogram(sampled(1, 2, 4_096), other)).toBe(false);
+  });
+
+  it('sees another exact value between the extremes, by the sum', () => {
+    expect(sameHistogram(sampled(1, 4_096, 9_000), sampled(1, 4_097, 9_000))).toBe(false);
+    expect(sameHistogram(sampled(1, 4_096, 9_000), sampled(9_000, 1, 4_096))).toBe(true);
   });
 });

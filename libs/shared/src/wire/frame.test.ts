@@ -196,6 +196,20 @@ describe('decoding of bytes that are not a frame', () => {
     expect(() => decodeInterval(encodeInterval({ ...intervalOf(0, {}), ...change }))).toThrow(message);
   });
 
+  it('refuses a status code that comes twice', () => {
+    const frame = encodeInterval(
+      intervalOf(0, {
+        statusCounts: [
+          [110, 1],
+          [111, 1],
+        ],
+      }),
+    );
+    const second = frame.lastIndexOf(111);
+    frame[second] = 110;
+    expect(() => decodeInterval(frame)).toThrow('frame: status code 110 is wrong');
+  });
+
   it('refuses a name list of another length', () => {
     const writer = new ByteWriter();
     const frame = encodeInterval(intervalOf(0, {}));
