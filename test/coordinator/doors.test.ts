@@ -157,6 +157,44 @@ describe('the REST interface', () => {
   });
 });
 
+describe('watchers', () => {
+  /** Status of the answer to an upgrade. */
+  function knock(path: string, headers: Record<string, string> = {}): Promise<number | undefined> {
+    return new Promise((resolve) => {
+      const socket = new WebSocket(under.socketUrl(path), { headers });
+      socket.on('error', () => undefined);
+      socket.once('open', () => {
+        resolve(101);
+        socket.terminate();
+      });
+      socket.once('unexpected-response', (_request, response) => {
+        resolve(response.statusCode);
+        response.resume();
+        socket.terminate();
+      });
+    });
+  }
+
+  it('name a run that exists', async () => {
+    const runId = await under.post(plan);
+    expect(await knock(`${ROUTES.live}?run=${runId}`)).toBe(101);
+    expect(await knock(`${ROUTES.live}?run=none`)).toBe(404);
+    expect(await knock(ROUTES.live)).toBe(400);
+    expect(await knock('/elsewhere')).toBe(404);
+    await under.request('DELETE', `${ROUTES.runs}/${runId}`);
+  });
+
+  it('are not let in by a page of another site', async () => {
+    const runId = await under.post(plan);
+    const path = `${ROUTES.live}?run=${runId}`;
+    const { url } = under.coordinator;
+    expect(await knock(path, { origin: 'http://evil.example' })).toBe(403);
+    expect(await knock(path, { origin: 'http://evil.example', host: 'evil.example' })).toBe(403);
+    expect(await knock(path, { origin: url })).toBe(101);
+    await under.request('DELETE', `${ROUTES.runs}/${runId}`);
+  });
+});
+
 describe('a coordinator with an API token', () => {
   it('shows nothing without it', async () => {
     const apiToken = 'a-token-for-the-api';

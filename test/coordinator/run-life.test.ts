@@ -157,6 +157,34 @@ describe('stopping a run', () => {
   });
 });
 
+describe('an agent that leaves', () => {
+  it('says what it did not send, and the run is not passed as whole', async () => {
+    const hold = new Promise<void>(() => undefined);
+    const leaving = await under.join({ agentId: 'leaving', slots: 1, holdAfterFirst: hold });
+    await under.join({ agentId: 'other', slots: 1 });
+    const runId = await under.post(plan);
+    await leaving.next((message) => message.kind === 'ack');
+    leaving.drain();
+    const { state, report } = await under.finished(runId);
+    expect(state).toBe('finished');
+    expect(report?.verdict.outcome).toBe('inconclusive');
+    expect(report?.ledger.problems.join('\n')).toContain('left before its load was sent');
+    expect(report?.counters.planned).toBe(1_003);
+  });
+
+  it('fails a run that has not begun when it is lost', async () => {
+    const [lost] = [
+      await under.join({ agentId: 'lost', slots: 1, neverReady: true }),
+      await under.join({ agentId: 'other', slots: 1 }),
+    ];
+    const runId = await under.post(plan);
+    await until(() => Promise.resolve(lost.shards.length === 1));
+    lost.cut();
+    const { state, reason } = await under.finished(runId);
+    expect([state, reason]).toEqual(['failed', 'agent simulated-lost was lost before the start']);
+  });
+});
+
 describe('an agent that is lost', () => {
   it('does not hang its run: the rest goes on, and the report names the agent', async () => {
     const hold = new Promise<void>(() => undefined);
@@ -192,5 +220,21 @@ describe('an agent that is lost', () => {
     expect(state).toBe('finished');
     expect(report?.ledger.problems).toEqual([]);
     expect(report?.counters.completed).toBe(1_003);
+  });
+});
+
+describe('a coordinator that is told to leave', () => {
+  it('ends its runs, keeps their reports, and says good-bye to its agents', async () => {
+    const leaving = await CoordinatorUnderTest.start();
+    const hold = new Promise<void>(() => undefined);
+    const agent = await leaving.join({ agentId: 'a', slots: 1, holdAfterFirst: hold });
+    const runId = await leaving.post(plan);
+    const watched = leaving.watch(runId);
+    await agent.next((message) => message.kind === 'ack');
+    const closed = agent.closed();
+    await leaving.coordinator.close();
+    expect(await closed).toBe(1001);
+    expect((await watched).at(-1)).toMatchObject({ state: 'aborted', reason: 'the coordinator is stopping' });
+    await agent.leave();
   });
 });

@@ -42,6 +42,8 @@ export interface SimulatedAgentOptions {
   readonly probe?: ProbeResult;
   /** The shard goes on after its first interval only when this resolves. */
   readonly holdAfterFirst?: Promise<void>;
+  /** It claims shards and says nothing more of them. */
+  readonly neverReady?: boolean;
   /** It cannot prepare any shard. */
   readonly refusesWith?: Fatal;
   /** The job of every shard fails as soon as it is started. */
@@ -68,6 +70,11 @@ export class SimulatedAgent {
   #socket: WebSocket | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #consumer: { close(force?: boolean): Promise<void> } | undefined;
+
+  #sayDrained: () => void = () => undefined;
+  readonly #drained = new Promise<void>((resolve) => {
+    this.#sayDrained = resolve;
+  });
 
   private constructor(coordinator: Coordinator, options: SimulatedAgentOptions) {
     this.#coordinator = coordinator;
@@ -133,6 +140,12 @@ export class SimulatedAgent {
     this.#socket?.terminate();
   }
 
+  /** Takes nothing more, and stops the load of what it has. */
+  drain(): void {
+    this.send({ kind: 'draining' });
+    this.#sayDrained();
+  }
+
   /** Leaves as an agent that is told to: it takes nothing more and closes its socket in order. */
   async leave(): Promise<void> {
     this.send({ kind: 'draining' });
@@ -157,6 +170,7 @@ export class SimulatedAgent {
       this.send({ kind: 'refused', shard: attemptOf(shard), fatal: refusesWith });
       throw new Error(refusesWith.message);
     }
+    if (this.#options.neverReady === true) await new Promise(() => undefined);
     this.send({ kind: 'ready', shard: attemptOf(shard) });
     const fatal = await this.#probe(shard);
     const go = fatal ?? (await this.#order(shard, 'start', 'stop')).kind;
@@ -190,7 +204,7 @@ export class SimulatedAgent {
     const connections = { opened: shard.connections };
     const sent = [intervalOf(shard, { number: 0, completed: first, ...connections })];
     this.#sendIntervals(sent);
-    const stopped = this.#order(shard, 'stop').then(() => true);
+    const stopped = Promise.race([this.#order(shard, 'stop'), this.#drained]).then(() => true);
     const isStopped = await Promise.race([holdAfterFirst?.then(() => false) ?? false, stopped]);
     const rest = isStopped
       ? [{ completed: 0, notSentStopped: others.reduce((sum, part) => sum + part, 0) }]

@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { AppModule } from './app.module.js';
 import type { Building } from './build-parts.js';
-import { requireApiToken, securityHeaders } from './http/access.js';
+import { requireApiToken, requireLoopbackName, securityHeaders } from './http/access.js';
 import { apiDocs } from './http/api-docs.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { jsonBody } from './http/json-body.js';
@@ -38,7 +38,7 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
   });
   app.disable('x-powered-by');
   app.use(securityHeaders);
-  app.use(requireApiToken(apiToken === undefined ? undefined : new Secret(apiToken)));
+  app.use(apiToken === undefined ? requireLoopbackName : requireApiToken(new Secret(apiToken)));
   app.use(apiDocs());
   app.use(jsonBody);
   app.useGlobalFilters(new ErrorFilter(log));

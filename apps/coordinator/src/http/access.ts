@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BroadsideError, ROUTES } from '@broadside/shared';
+import { isLoopback } from '../config/config.schema.js';
 import type { Secret } from './secret.js';
 
 type Next = (error?: unknown) => void;
@@ -14,12 +15,34 @@ export function securityHeaders(_request: IncomingMessage, response: ServerRespo
   next();
 }
 
+/**
+ * Without a token, being on this machine is the only proof. A page in a browser could pass for that by a name
+ * of its own that resolves to loopback (DNS rebinding), but not by a loopback address.
+ */
+export function requireLoopbackName(request: IncomingMessage, _response: ServerResponse, next: Next): void {
+  if (isLoopbackName(request)) next();
+  else {
+    next(
+      new BroadsideError('unauthorized', 'without an API token only loopback names are served', {
+        hint: 'use http://127.0.0.1:<port> or http://localhost:<port>',
+      }),
+    );
+  }
+}
+
+export function isLoopbackName(request: IncomingMessage): boolean {
+  const { host } = request.headers;
+  // HTTP/1.0 clients may leave it out; no browser does.
+  if (host === undefined) return true;
+  return URL.canParse(`http://${host}`) && isLoopback(new URL(`http://${host}`).hostname);
+}
+
 /** Everything below `/api/` wants the token, except the description of the interface itself. */
-export function requireApiToken(secret: Secret | undefined): Middleware {
+export function requireApiToken(secret: Secret): Middleware {
   return (request, _response, next) => {
     const path = pathOf(request);
     const isOpen = !path.startsWith('/api/') || isBelow(path, ROUTES.openApi);
-    if (secret === undefined || isOpen || secret.matchesBearer(request.headers.authorization)) {
+    if (isOpen || secret.matchesBearer(request.headers.authorization)) {
       next();
       return;
     }

@@ -4,6 +4,7 @@ import { BroadsideError, isFinalState, type LiveMessage, runIdSchema } from '@br
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { CoordinatorEvents } from '../events.js';
+import { isLoopbackName } from '../http/access.js';
 import type { Secret } from '../http/secret.js';
 import { refuseUpgrade } from '../http/upgrade-router.js';
 import { LiveFanout, type Watcher } from './live-fanout.js';
@@ -56,7 +57,7 @@ export class LiveGateway {
 
   async #accept(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const { apiSecret, stateOf } = this.#parts;
-    if (!isSameOrigin(request)) {
+    if (!isSameOrigin(request) || (apiSecret === undefined && !isLoopbackName(request))) {
       refuseUpgrade(socket, 403, 'Forbidden', 'another site may not watch');
       return;
     }
