@@ -1,0 +1,122 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { broadside, closedPort } from './broadside.js';
+
+const URL = 'http://127.0.0.1:9/';
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'broadside-cli-'));
+  await writeFile(join(folder, 'broken.yaml'), 'target: [http://h/\n');
+  await writeFile(join(folder, 'wrong.yaml'), 'target: http://h/\nconnections: none\n');
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true });
+});
+
+interface Expected {
+  readonly code: number;
+  readonly stderr: RegExp;
+}
+
+async function expectRefusal(words: readonly string[], { code, stderr }: Expected): Promise<void> {
+  const result = await broadside(words.map((word) => word.replace('FOLDER', folder)));
+  expect(result.stderr).toMatch(stderr);
+  expect(result.exitCode).toBe(code);
+  expect(result.stdout).toBe('');
+}
+
+describe('mistakes are refused before anything is started', () => {
+  it.each([
+    [['ab', '-n', 'abc', URL], { code: 1, stderr: /^Invalid number of requests\n\n$/ }],
+    [
+      ['ab', '-c', '5', '-n', '2', URL],
+      { code: 22, stderr: /^ab: Cannot use concurrency level greater than total/ },
+    ],
+    [['ab', '-Y', URL], { code: 22, stderr: /^ab: illegal option -- Y\n/ }],
+    [['ab', '-g', 'f', URL], { code: 22, stderr: /^ab: option -g .* not supported by this version/ }],
+    [['ab', '-h'], { code: 22, stderr: /^Usage: broadside ab / }],
+    [
+      ['ab', '-p', 'FOLDER/none', URL],
+      { code: 1, stderr: /^ab: Could not open POST data file \(.*none\): / },
+    ],
+    [
+      ['ab', '--json', 'FOLDER/none/r.json', URL],
+      { code: 6, stderr: /^broadside: cannot write .*r\.json: no such file/ },
+    ],
+    [
+      ['ab', '--agents-at', 'ftp://x', URL],
+      { code: 2, stderr: /^broadside: --agents-at: must begin with http/ },
+    ],
+    [['run', '-n', 'abc', URL], { code: 2, stderr: /^broadside: --requests: / }],
+    [['run', '-c', '0', URL], { code: 2, stderr: /^broadside: --connections: .*at least 1/ }],
+    [
+      ['run', '-c', '5', '-n', '2', URL],
+      { code: 2, stderr: /^broadside: --connections: 5 connections are more/ },
+    ],
+    [
+      ['run', '--requets', '5', URL],
+      { code: 2, stderr: /^broadside: run: unknown flag --requets; did you mean --requests\?/ },
+    ],
+    [
+      ['run', 'FOLDER/broken.yaml'],
+      { code: 2, stderr: /^broadside: .*broken\.yaml: not valid YAML: line \d+: / },
+    ],
+    [['run', 'FOLDER/wrong.yaml'], { code: 2, stderr: /^broadside: .*wrong\.yaml: line 2: connections: / }],
+    [['run', 'FOLDER/none.yaml'], { code: 6, stderr: /^broadside: cannot read plan file .*none\.yaml: / }],
+    [['run', '--json', 'FOLDER', URL], { code: 6, stderr: /^broadside: cannot write .*: it is a folder/ }],
+    [['serve', '--port', '70000'], { code: 2, stderr: /^broadside: --port "70000": must be a whole number/ }],
+    [['serve', '--host', '0.0.0.0', '--port', '0'], { code: 2, stderr: /^broadside: .*oken.*required/ }],
+    [['agent'], { code: 2, stderr: /^broadside: agent: give the coordinator with --join/ }],
+    [['agent', '--join', 'http://127.0.0.1:9'], { code: 2, stderr: /^broadside: agent: no join token/ }],
+    [['target', '--size', '-1'], { code: 2, stderr: /^broadside: target: flag --size needs a value/ }],
+    [['target', '--delay', 'long'], { code: 2, stderr: /^broadside: --delay "long": / }],
+    [['demo', 'now'], { code: 2, stderr: /^broadside: demo: unexpected argument "now"/ }],
+    [['srve'], { code: 2, stderr: /^broadside: unknown command "srve"; did you mean `serve`\?/ }],
+    [[], { code: 2, stderr: /^Usage: broadside / }],
+  ])('%j', async (words: string[], expected: Expected) => {
+    await expectRefusal(words, expected);
+  });
+
+  it('and leave no file behind', async () => {
+    expect((await readdir(folder)).toSorted()).toEqual(['broken.yaml', 'wrong.yaml']);
+  });
+});
+
+describe('a target or a coordinator that cannot be reached', () => {
+  it('ends ab with its own message and status for a refused port', async () => {
+    const port = await closedPort();
+    const result = await broadside(['ab', '-n', '10', `http://127.0.0.1:${port}/`]);
+    expect(result.stderr).toMatch(/^\s*apr_socket_recv: Connection refused \(111\)\n$/);
+    expect(result.exitCode).toBe(111);
+  });
+
+  it('ends ab with its own message and status for an unknown name', async () => {
+    const result = await broadside(['ab', '-n', '10', 'http://name.invalid/']);
+    expect(result.stderr).toMatch(/^\s*apr_sockaddr_info_get\(\) for name\.invalid: .* \(6700\d\d\)\n$/);
+    expect([50, 51]).toContain(result.exitCode);
+  });
+
+  it('ends a run with code 4 for an unknown name', async () => {
+    const result = await broadside(['run', '-n', '10', 'http://name.invalid/']);
+    expect(result.stdout).toMatch(/name\.invalid/);
+    expect(result.exitCode).toBe(4);
+  });
+
+  it('ends a run with code 5 where no coordinator is', async () => {
+    const port = await closedPort();
+    const result = await broadside(['run', '--coordinator', `http://127.0.0.1:${port}`, '-n', '10', URL]);
+    expect(result.stderr).toMatch(/^broadside: cannot reach the coordinator at .*: connection refused/m);
+    expect(result.exitCode).toBe(5);
+  });
+
+  it('ends an agent with code 5, and the token stays secret', async () => {
+    const port = await closedPort();
+    const words = ['agent', '--join', `http://127.0.0.1:${port}`];
+    const result = await broadside(words, { BROADSIDE_JOIN_TOKEN: 'very-secret-token' });
+    expect(result.exitCode).toBe(5);
+    expect(result.stderr).toMatch(/^broadside: .*127\.0\.0\.1/);
+    expect(result.stdout + result.stderr).not.toContain('very-secret-token');
+  });
+});
