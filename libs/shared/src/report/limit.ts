@@ -36,9 +36,8 @@ export function limitOf(report: Omit<Report, 'verdict'>): Limit {
   const busyShares = report.seconds.filter((s) => s.sent > 0 || s.completed > 0).map((s) => s.busyShareMax);
   const replies = report.latency.wait.count;
   if (busyShares.length === 0 || replies < MIN_REPLIES) {
-    return undecided(
-      `too little to tell who was the limit: ${formatCounted(replies, 'reply', 'replies')} in ${formatDurationMs(report.timeTakenUs / 1_000)}`,
-    );
+    const seen = `${formatCounted(replies, 'reply', 'replies')} in ${formatDurationMs(report.timeTakenUs / 1_000)}`;
+    return undecided(`too little to tell who was the limit: ${seen}`);
   }
   const fullSeconds = busyShares.filter((share) => share >= BUSY_SHARE_FULL).length;
   if (fullSeconds * 2 > busyShares.length) return generatorLimit(report, fullSeconds, busyShares.length);
@@ -51,10 +50,11 @@ export function limitOf(report: Omit<Report, 'verdict'>): Limit {
 
 function generatorLimit(report: Omit<Report, 'verdict'>, fullSeconds: number, seconds: number): Limit {
   const shards = report.shards.length;
+  const when = `in ${fullSeconds} of ${formatCounted(seconds, 'second')}`;
   return {
     limit: 'generator',
     reasons: [
-      `an engine thread was at least ${percent(BUSY_SHARE_FULL)} busy in ${fullSeconds} of ${formatCounted(seconds, 'second')}: ` +
+      `an engine thread was at least ${percent(BUSY_SHARE_FULL)} busy ${when}: ` +
         'the target may be faster than this number',
     ],
     advice: [

@@ -49,11 +49,12 @@ function headlineLines(report: Report): string[] {
   const rate = seconds > 0 ? counters.completed / seconds : 0;
   const slots = new Set(shards.map((shard) => shard.shardIndex)).size;
   const busyAgents = agents.filter((agent) => agent.shards > 0).length;
+  const places = `${formatCounted(slots, 'slot')} on ${formatCounted(busyAgents, 'agent')}`;
   const warning = headlineWarning(report);
   const title = plan.name === undefined ? '' : ` (${plan.name})`;
   return [
     ...wrapped(`${plan.method} ${address}${title}`, WIDTH, '  '),
-    `${formatCounted(plan.connections, 'connection')}, ${formatCounted(slots, 'slot')} on ${formatCounted(busyAgents, 'agent')}`,
+    `${formatCounted(plan.connections, 'connection')}, ${places}`,
     '',
     `${formatRate(rate)} requests/s   ${formatCount(counters.completed)} completed in ${durationText(report)}`,
     ...(warning === undefined ? [] : wrapped(`! ${warning}`, WIDTH, '  ')),
