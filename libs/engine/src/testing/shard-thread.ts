@@ -21,8 +21,10 @@ export interface ShardOutcome {
   readonly statuses: readonly (readonly [number, number])[];
   readonly fatal: string | undefined;
   readonly intervals: number;
-  /** CPU time of the whole process, in µs. */
-  readonly cpuUs: number;
+  /** CPU time of the whole process. */
+  readonly userUs: number;
+  readonly systemUs: number;
+  readonly elapsedMs: number;
   /** Descriptors that the process has open: before the run and after it, −1 where that is not to be had. */
   readonly descriptors: readonly [number, number];
 }
@@ -34,10 +36,12 @@ export type ShardReport =
 async function carryOut({ shard, transport }: ShardOrder): Promise<ShardOutcome> {
   const choice = await chooseTransport(transport);
   if (choice.name !== transport) throw new Error(choice.note ?? `${transport} is not to be had`);
+  const startMs = performance.now();
   const before = process.cpuUsage();
   const descriptorsBefore = countDescriptors();
   const run = await runShardAgainst(shard, { openTransport: (options) => choice.open(options) });
   const { user, system } = process.cpuUsage(before);
+  const elapsedMs = performance.now() - startMs;
   const counters = Object.fromEntries(COUNTER_NAMES.map((name) => [name, run.count(name)]));
   return {
     transport: run.end.transport,
@@ -47,7 +51,9 @@ async function carryOut({ shard, transport }: ShardOrder): Promise<ShardOutcome>
     statuses: [...run.end.totals.statusCounts],
     fatal: run.end.fatal?.message,
     intervals: run.intervals.length,
-    cpuUs: user + system,
+    userUs: user,
+    systemUs: system,
+    elapsedMs,
     descriptors: [descriptorsBefore, countDescriptors()],
   };
 }
