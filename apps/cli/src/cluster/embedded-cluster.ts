@@ -3,11 +3,15 @@ import { availableParallelism } from 'node:os';
 import { closeWithin } from './closing.js';
 import type { OpenCluster } from './open-cluster.js';
 
+/** Each slot is a thread; a mistyped number must not take the whole machine. */
+const MAX_EXTRA_SLOTS = 256;
+
 /**
  * A coordinator and an agent in this process, for one command: nothing is kept, nobody else can reach it.
  * Runs take the same way as on a cluster: REST, queue, agent socket, live stream.
+ * @param wantedSlots slots that the run insists on; there are more where the machine has more cores.
  */
-export async function startEmbeddedCluster(): Promise<OpenCluster> {
+export async function startEmbeddedCluster(wantedSlots: number): Promise<OpenCluster> {
   const [{ startCoordinator }, { startAgent }] = await Promise.all([
     import('@broadside/coordinator'),
     import('@broadside/agent'),
@@ -25,7 +29,7 @@ export async function startEmbeddedCluster(): Promise<OpenCluster> {
     const agent = await startAgent({
       coordinatorUrl: coordinator.url,
       joinToken: coordinator.joinToken,
-      slots: availableParallelism(),
+      slots: Math.max(availableParallelism(), Math.min(wantedSlots, MAX_EXTRA_SLOTS)),
       ...(coordinator.agentQueue === undefined ? {} : { queue: coordinator.agentQueue }),
     });
     return {

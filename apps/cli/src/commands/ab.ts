@@ -67,6 +67,7 @@ async function executeOptions(options: AbOptions): Promise<number> {
   }
   const openCluster = chooseCluster({
     remote: { flag: '--agents-at', url: options.coordinatorUrl, token: options.token },
+    slots: prepared.slots,
     onSlowStart: () => process.stderr.isTTY && writeNote('starting…'),
   });
   for (const note of options.notes) writeNote(note);
