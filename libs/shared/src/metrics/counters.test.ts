@@ -34,7 +34,9 @@ describe('names on the wire', () => {
         'closedWithoutReplyNew closedWithoutReplyReused truncated malformed tooLarge timeout ' +
         'lengthDiffers status',
       histograms: 'connect wait reused fresh freshProcessing',
-      gauges: 'inFlight openConnections busyShare cpuUs sendLagMaxUs firstSendUs lastEventUs',
+      gauges:
+        'inFlight openConnections busyShare cpuUs sendLagMaxUs firstSendUs lastEventUs elapsedUs ' +
+        'runDelayUs stealShare involuntarySwitches gcPauseUs descriptors',
     });
   });
 

@@ -10,6 +10,7 @@ import {
   mergeGauges,
   mergeNeighbours,
   shardAttemptKey,
+  UNKNOWN,
 } from './interval.js';
 
 describe('mergeNeighbours', () => {
@@ -107,6 +108,34 @@ describe('mergeGauges', () => {
       lastEventUs: 1_900,
     });
     for (const [i, value] of expected.entries()) expect(merged[i]).toBeCloseTo(value, 12);
+  });
+
+  it('adds, maximises and averages what is known, and takes the known side where one is not', () => {
+    const known = {
+      runDelayUs: 30,
+      stealShare: 0.2,
+      involuntarySwitches: 4,
+      gcPauseUs: 500,
+      descriptors: 40,
+    };
+    const more = { runDelayUs: 5, stealShare: 0.6, involuntarySwitches: 1, gcPauseUs: 50, descriptors: 39 };
+    const unknown = Object.fromEntries(Object.keys(known).map((name) => [name, UNKNOWN]));
+    const { gauges: expected } = spanned({
+      runDelayUs: 35,
+      stealShare: 0.3,
+      involuntarySwitches: 5,
+      gcPauseUs: 550,
+      descriptors: 40,
+    });
+    const merged = mergeGauges(spanned(known, 3), spanned(more));
+    for (const [i, value] of expected.entries()) expect(merged[i]).toBeCloseTo(value, 12);
+    for (const [earlier, later] of [
+      [known, unknown],
+      [unknown, known],
+    ]) {
+      expect(mergeGauges(spanned(earlier), spanned(later))).toEqual(spanned(known).gauges);
+    }
+    expect(mergeGauges(spanned(unknown), spanned(unknown))).toEqual(spanned(unknown).gauges);
   });
 
   it('passes over times that there are none of, and keeps those before the start instant', () => {

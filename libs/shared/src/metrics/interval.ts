@@ -43,6 +43,18 @@ export const GAUGE_NAMES = [
    */
   'firstSendUs',
   'lastEventUs',
+  /** Time that the readings of the thread cover, in µs: what shares of them are taken of. */
+  'elapsedUs',
+  /** Time in which the thread was ready to run and had no CPU, in µs; −1 (`UNKNOWN`) where nobody tells. */
+  'runDelayUs',
+  /** Share of the machine's CPU time that its hypervisor gave to others: 0 … 1; −1 where nobody tells. */
+  'stealShare',
+  /** How often the thread lost its CPU although it had more to do; −1 where nobody tells. */
+  'involuntarySwitches',
+  /** Pauses of the thread for garbage collection, in µs; −1 where nobody tells. */
+  'gcPauseUs',
+  /** Open file descriptors of the whole process at the end of the interval; −1 where nobody tells. */
+  'descriptors',
 ] as const;
 export type GaugeName = (typeof GAUGE_NAMES)[number];
 export const GAUGE: Readonly<Record<GaugeName, number>> = Object.freeze(
@@ -51,6 +63,9 @@ export const GAUGE: Readonly<Record<GaugeName, number>> = Object.freeze(
 
 /** Value of `firstSendUs` and `lastEventUs` where nothing was sent, or nothing happened. */
 export const NO_TIME_US = -1;
+
+/** Value of a gauge that the platform does not tell. */
+export const UNKNOWN = -1;
 
 /** What one shard attempt saw, over an interval or in total. */
 export interface Observations {
@@ -93,11 +108,22 @@ export function shardAttemptKey(attempt: ShardAttempt): string {
   return `${attempt.runId}.${attempt.shardIndex}.${attempt.attempt}`;
 }
 
+type GaugeMerge =
+  | 'last'
+  | 'sum'
+  | 'max'
+  | 'mean'
+  | 'first'
+  | 'latest'
+  | 'knownSum'
+  | 'knownMax'
+  | 'knownMean';
+
 /**
  * How a gauge of two neighbouring intervals of one shard becomes one: `last` keeps the later reading,
- * `sum` adds, `max` and `mean` as they say; `first` and `latest` pass over −1.
+ * `sum` adds, `max` and `mean` as they say; `first` and `latest` pass over −1, and so do the `known` ones.
  */
-const GAUGE_MERGE: Readonly<Record<GaugeName, 'last' | 'sum' | 'max' | 'mean' | 'first' | 'latest'>> = {
+const GAUGE_MERGE: Readonly<Record<GaugeName, GaugeMerge>> = {
   inFlight: 'last',
   openConnections: 'last',
   busyShare: 'mean',
@@ -105,6 +131,12 @@ const GAUGE_MERGE: Readonly<Record<GaugeName, 'last' | 'sum' | 'max' | 'mean' | 
   sendLagMaxUs: 'max',
   firstSendUs: 'first',
   lastEventUs: 'latest',
+  elapsedUs: 'sum',
+  runDelayUs: 'knownSum',
+  stealShare: 'knownMean',
+  involuntarySwitches: 'knownSum',
+  gcPauseUs: 'knownSum',
+  descriptors: 'knownMax',
 };
 
 /** Merges an interval with the one that follows it: coarser time, same counts. */
@@ -169,12 +201,39 @@ function mergeGauge(name: GaugeName, earlier: SpannedGauge, later: SpannedGauge)
     case 'latest':
       return later.value === NO_TIME_US ? earlier.value : later.value;
     case 'mean':
-      return (earlier.value * earlier.span + later.value * later.span) / (earlier.span + later.span);
+      return meanOf(earlier, later);
+    case 'knownSum':
+    case 'knownMax':
+    case 'knownMean':
+      return mergeKnown(GAUGE_MERGE[name], earlier, later);
   }
+}
+
+/** As `sum`, `max` and `mean`, where one side, or both, may not be known. */
+function mergeKnown(
+  merge: 'knownSum' | 'knownMax' | 'knownMean',
+  earlier: SpannedGauge,
+  later: SpannedGauge,
+): number {
+  if (earlier.span === 0 || earlier.value === UNKNOWN) return later.value;
+  if (later.span === 0 || later.value === UNKNOWN) return earlier.value;
+  if (merge === 'knownSum') return earlier.value + later.value;
+  if (merge === 'knownMax') return Math.max(earlier.value, later.value);
+  return meanOf(earlier, later);
+}
+
+function meanOf(earlier: SpannedGauge, later: SpannedGauge): number {
+  return (earlier.value * earlier.span + later.value * later.span) / (earlier.span + later.span);
 }
 
 export function addStatusCounts(into: Map<number, number>, more: ReadonlyMap<number, number>): void {
   for (const [code, count] of more) into.set(code, (into.get(code) ?? 0) + count);
+}
+
+/** A gauge that the platform may not tell: undefined then. */
+export function knownGaugeOf(observations: Observations, name: GaugeName): number | undefined {
+  const value = gaugeOf(observations, name);
+  return value === UNKNOWN ? undefined : value;
 }
 
 export function gaugeOf(observations: Observations, name: GaugeName): number {

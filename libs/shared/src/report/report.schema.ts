@@ -3,8 +3,9 @@ import { COUNTER_NAMES, type CounterName } from '../metrics/counters.js';
 import { fatalSchema } from '../metrics/fatal.js';
 import { planSchema } from '../plan/plan.schema.js';
 import { agentIdSchema, runIdSchema } from '../plan/shard.schema.js';
-import { machineSchema } from '../wire/agent-message.js';
 import { runStateSchema, secondSchema } from '../wire/live-message.js';
+import { machineSchema } from '../wire/machine.schema.js';
+import { failureReasonSchema, tlsFactsSchema } from '../wire/tls-facts.js';
 
 /** Version of the report document. A reader refuses a newer major change by this number. */
 export const REPORT_VERSION = 1;
@@ -35,6 +36,23 @@ const countersSchema = z.object(
   Object.fromEntries(COUNTER_NAMES.map((name) => [name, z.number()])) as Record<CounterName, z.ZodNumber>,
 );
 
+/** What an engine thread measured of itself. Absent where the platform does not tell. */
+export const selfMeasurementSchema = z.object({
+  /** Shares of the time of the shard, 0 … 1: not waiting for events; on a CPU; ready to run and without one. */
+  busyShare: z.number(),
+  cpuShare: z.number(),
+  runDelayShare: z.number().optional(),
+  /** CPU time that the hypervisor gave to others, as a share of the machine's. */
+  stealShare: z.number().optional(),
+  cpuUs: z.number(),
+  gcPauseUs: z.number().optional(),
+  involuntarySwitches: z.number().optional(),
+  sendLagMaxUs: z.number(),
+  /** Most descriptors that its process had open. */
+  descriptorsMax: z.number().optional(),
+});
+export type SelfMeasurement = z.infer<typeof selfMeasurementSchema>;
+
 export const shardReportSchema = z.object({
   shardIndex: z.int(),
   attempt: z.int(),
@@ -45,7 +63,12 @@ export const shardReportSchema = z.object({
   counters: countersSchema.optional(),
   startSkewUs: z.number().optional(),
   busyShareMax: z.number().optional(),
+  /** How its engine thread fared over the whole shard. */
+  self: selfMeasurementSchema.optional(),
   transport: z.string().optional(),
+  transportNote: z.string().optional(),
+  /** The target's address belongs to the machine of its agent: they compete for its CPUs. */
+  sharesMachine: z.boolean().optional(),
   fatal: fatalSchema.optional(),
 });
 
@@ -78,6 +101,8 @@ export const verdictSchema = z.object({
   reasons: z.array(z.string()),
   /** What to do about it. */
   advice: z.array(z.string()),
+  /** Why the headline number must not be taken as it is; absent when it may. */
+  warning: z.string().optional(),
 });
 export type Verdict = z.infer<typeof verdictSchema>;
 
@@ -96,7 +121,16 @@ export const reportSchema = z.object({
   }),
   plan: planSchema,
   /** First address of the target that was used, and the `Server` header of its first reply. */
-  target: z.object({ addresses: z.array(z.string()), server: z.string().optional() }),
+  target: z.object({
+    addresses: z.array(z.string()),
+    /** How many of the addresses were used, counted from the first; absent: one. */
+    addressesUsed: z.number().optional(),
+    server: z.string().optional(),
+    /** As the first shard negotiated it; handshakes and their times are sums over all shards. */
+    tls: tlsFactsSchema.optional(),
+  }),
+  /** Why connections failed, in words, where the failure's class does not say it; most frequent first. */
+  failureReasons: z.array(failureReasonSchema).optional(),
   /** From the start instant, the probe's duration added, to the last event, in µs: what `ab` calls time taken. */
   timeTakenUs: z.number(),
   counters: countersSchema,
@@ -122,6 +156,8 @@ export const reportSchema = z.object({
   shards: z.array(shardReportSchema),
   /** The first fatal error of a shard, where one ended early. */
   fatal: fatalSchema.optional(),
+  /** What the agents found doubtful before the load began: one sentence each, with the agent's name. */
+  warnings: z.array(z.string()).optional(),
   ledger: z.object({ balanced: z.boolean(), problems: z.array(z.string()) }),
   verdict: verdictSchema,
 });

@@ -1,18 +1,10 @@
 import { z } from 'zod';
 import { fatalSchema } from '../metrics/fatal.js';
 import { agentIdSchema, shardAttemptSchema } from '../plan/shard.schema.js';
+import { machineSchema } from './machine.schema.js';
 
-/** Facts about a load machine, for the report. */
-export const machineSchema = z.object({
-  hostname: z.string().max(255),
-  cpus: z.int().min(1).max(100_000),
-  cpuModel: z.string().max(200),
-  memoryBytes: z.number().min(0),
-  os: z.string().max(200),
-  arch: z.string().max(32),
-  node: z.string().max(32),
-});
-export type Machine = z.infer<typeof machineSchema>;
+/** What the check before the load has to say about one shard, one sentence each (machine, reason, advice). */
+export const preflightWarningsSchema = z.array(z.string().max(500)).max(16);
 
 /** Result of the probe: the first request of the run, sent alone. */
 export const probeResultSchema = z.discriminatedUnion('ok', [
@@ -45,9 +37,13 @@ export const agentMessageSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('clock-probe'), sentUs: z.number() }),
   /** Estimate of coordinator clock minus agent clock, with half the smallest round trip as its uncertainty. */
   z.object({ kind: z.literal('clock-offset'), offsetUs: z.number(), uncertaintyUs: z.number().min(0) }),
-  /** A slot holds the shard and can start. */
-  z.object({ kind: z.literal('ready'), shard: shardAttemptSchema }),
-  /** The shard cannot start: name not found, address not allowed, job not valid. */
+  /** A slot holds the shard and can start. The warnings say what of this machine may spoil its numbers. */
+  z.object({
+    kind: z.literal('ready'),
+    shard: shardAttemptSchema,
+    warnings: preflightWarningsSchema.optional(),
+  }),
+  /** The shard cannot start: name not found, address not allowed, job not valid, too little of something. */
   z.object({ kind: z.literal('refused'), shard: shardAttemptSchema, fatal: fatalSchema }),
   z.object({ kind: z.literal('probed'), shard: shardAttemptSchema, result: probeResultSchema }),
   /** The agent takes no more shards and leaves when its running ones have ended. */

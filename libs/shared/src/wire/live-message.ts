@@ -35,6 +35,19 @@ export const secondSchema = z.object({
   maxUs: z.number().optional(),
   /** Largest busy share of one engine thread, 0 … 1. */
   busyShareMax: z.number(),
+  /**
+   * Of the engine thread that had most to do: share of the second in which it was busy, or wanted a CPU and had
+   * none. At 1 a thread does all it can.
+   */
+  demandShareMax: z.number().optional(),
+  /** Largest share in which one engine thread was ready to run and had no CPU. */
+  runDelayShareMax: z.number().optional(),
+  /** Largest share of a machine's CPU time that its hypervisor gave to others. */
+  stealShareMax: z.number().optional(),
+  /** Longest sum of garbage collections in one engine thread. */
+  gcPauseMaxUs: z.number().optional(),
+  /** Largest delay between planned and real send. */
+  sendLagMaxUs: z.number().optional(),
 });
 export type Second = z.infer<typeof secondSchema>;
 
@@ -49,6 +62,8 @@ export const liveMessageSchema = z.discriminatedUnion('kind', [
     /** Known from `preparing` on. */
     shards: z.int().min(0).optional(),
     agents: z.int().min(0).optional(),
+    /** What the agents found doubtful before the load began; from `running` on. */
+    warnings: z.array(z.string().max(800)).max(32).optional(),
     /** Start instant in µs since the epoch of the coordinator's clock; from `running` on. */
     startAtUs: z.number().optional(),
   }),
@@ -58,6 +73,8 @@ export const liveMessageSchema = z.discriminatedUnion('kind', [
     second: secondSchema,
     /** Cumulative, this second included. */
     total: z.object({ planned: z.number(), completed: z.number(), failed: z.number() }),
+    /** Said while the generator is the limit: the target may be faster than this second shows. */
+    generatorWarning: z.string().max(300).optional(),
   }),
 ]);
 export type LiveMessage = z.infer<typeof liveMessageSchema>;

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { planSchema } from '../plan/plan.schema.js';
 import { agentIdSchema, runIdSchema } from '../plan/shard.schema.js';
 import { reportSchema } from '../report/report.schema.js';
-import { machineSchema } from './agent-message.js';
 import { runStateSchema } from './live-message.js';
+import { machineSchema } from './machine.schema.js';
 
 /** Paths of the coordinator's HTTP interface. */
 export const ROUTES = {

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { LIMITS } from '../limits.js';
 import { fatalSchema } from '../metrics/fatal.js';
 import { shardAttemptSchema } from '../plan/shard.schema.js';
+import { failureReasonSchema, tlsFactsSchema } from './tls-facts.js';
 
 /** Queue of the parent jobs: one per run; it becomes active when all shard jobs have ended. */
 export const RUN_QUEUE = 'broadside-runs';
@@ -14,13 +16,22 @@ export function shardQueueOf(agentId: string): string {
 export const shardResultSchema = shardAttemptSchema.extend({
   /** Totals frame (wire/frame.ts) in base64. */
   totals: z.base64(),
-  /** Addresses the name was resolved to, and the one that was used. */
+  /** Addresses the name was resolved to; the first of those that were used comes first. */
   addresses: z.array(z.string().max(64)).max(64),
+  /** How many of them were used, counted from the first; absent: one. */
+  addressesUsed: z.int().min(0).max(64).optional(),
   /** Start instant as this agent reached it, minus the one asked for, in µs of the coordinator's clock. */
   startSkewUs: z.number(),
   /** `Server` header of the first reply. */
   server: z.string().max(200).optional(),
   transport: z.string().max(16),
+  /** Why a slower transport was used than could be, in one line. */
+  transportNote: z.string().max(300).optional(),
+  tls: tlsFactsSchema.optional(),
+  /** Why connections failed, where the class does not say it. */
+  failureReasons: z.array(failureReasonSchema).max(LIMITS.maxFailureReasons).optional(),
+  /** The address that was used belongs to the agent's own machine. */
+  sharesMachine: z.boolean().optional(),
   fatal: fatalSchema.optional(),
 });
 export type ShardResult = z.infer<typeof shardResultSchema>;
