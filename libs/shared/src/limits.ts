@@ -18,6 +18,17 @@ export const LIMITS = {
   /** Most header lines of a request, and the longest of them. */
   maxRequestHeaders: 100,
   maxRequestHeaderBytes: 8_192,
+  /** Largest certificate chain or key, and largest set of trusted certificates (a system's is about 220 kB). */
+  maxPemBytes: 65_536,
+  maxCaBytes: 262_144,
+  /** Most source addresses of one plan: each brings a full range of local ports. */
+  maxBindAddresses: 256,
+  /** Largest size asked for a socket's buffers; the kernel has its own, smaller limit. */
+  maxSocketBufferBytes: 1_073_741_824,
+  /** Longest path of a unix socket: `sun_path` has 108 bytes with its end. */
+  maxUnixSocketPathBytes: 107,
+  /** Distinct reasons of failed connections that a shard tells apart. */
+  maxFailureReasons: 8,
   /** Longest target address. */
   maxTargetLength: 8_192,
   /** Largest accepted header block of a reply unless the plan says otherwise. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { LIMITS } from '../limits.js';
 import { parseDurationMs } from '../units.js';
 import { utf8Bytes } from './body-bytes.js';
+import { connectionFields } from './connection-fields.js';
 import { parseTarget } from './target.js';
 
 /** Defaults of a plan, in one table. What is absent here is required or has no value unless given. */
@@ -79,9 +80,6 @@ const planFields = z.strictObject(
       .superRefine((address, context) => {
         const target = parseTarget(address);
         if (typeof target === 'string') context.addIssue({ code: 'custom', message: target });
-        else if (target.scheme === 'https') {
-          context.addIssue({ code: 'custom', message: 'https targets are not supported by this version' });
-        }
       }),
     method: z
       .string()
@@ -115,6 +113,11 @@ const planFields = z.strictObject(
     timeoutMs: durationMs(LIMITS.maxTimeoutMs).optional(),
     /** Other spelling of `timeoutMs`. */
     timeout: durationMs(LIMITS.maxTimeoutMs).optional(),
+    /** Longest time until a connection is open, TLS handshake included; absent: `timeoutMs` bounds it too. */
+    connectTimeoutMs: durationMs(LIMITS.maxTimeoutMs).optional(),
+    /** Other spelling of `connectTimeoutMs`. */
+    connectTimeout: durationMs(LIMITS.maxTimeoutMs).optional(),
+    ...connectionFields,
     /** Whether a reply whose body length differs from the first reply's is a failure. Needs `probe`. */
     checkLength: z.boolean().default(PLAN_DEFAULTS.checkLength),
     /** Whether a status other than 2xx is a failure. */
@@ -192,17 +195,44 @@ export const planSchema = planFields
     ),
     together(['duration', 'durationMs'], (plan) => eitherOf(plan, 'duration', 'durationMs')),
     together(['timeout', 'timeoutMs'], (plan) => eitherOf(plan, 'timeout', 'timeoutMs')),
+    together(['connectTimeout', 'connectTimeoutMs'], (plan) =>
+      eitherOf(plan, 'connectTimeout', 'connectTimeoutMs'),
+    ),
+    together(['tls', 'target'], ({ tls, target }) =>
+      tls !== undefined && !target.startsWith('https://') ? 'needs an https target' : undefined,
+    ),
+    together(['unixSocket', 'proxy', 'bind', 'addresses'], (plan) => {
+      const other = (['proxy', 'bind', 'addresses'] as const).find((name) => plan[name] !== undefined);
+      return plan.unixSocket !== undefined && other !== undefined
+        ? `cannot be used with ${other}`
+        : undefined;
+    }),
+    together(['proxyUser', 'proxy'], ({ proxyUser, proxy }) =>
+      proxyUser !== undefined && proxy === undefined ? 'needs a proxy' : undefined,
+    ),
+    together(['user', 'exactHeaders'], ({ user, exactHeaders }) =>
+      user !== undefined && exactHeaders
+        ? 'cannot be used with exactHeaders: write the Authorization header'
+        : undefined,
+    ),
+    together(['proxyUser', 'exactHeaders', 'target'], ({ proxyUser, exactHeaders, target }) =>
+      proxyUser !== undefined && exactHeaders && !target.startsWith('https://')
+        ? 'cannot be used with exactHeaders: write the Proxy-Authorization header'
+        : undefined,
+    ),
     together(['bodyBase64', 'body'], (plan) => eitherOf(plan, 'bodyBase64', 'body')),
     together(['checkLength', 'probe'], ({ checkLength, probe }) =>
       checkLength && !probe ? 'needs probe: true' : undefined,
     ),
   )
-  .transform(({ duration, timeout, ...plan }) => {
+  .transform(({ duration, timeout, connectTimeout, ...plan }) => {
     const givenMs = plan.durationMs ?? duration;
     const budget = givenMs ?? (plan.requests === undefined ? DEFAULT_DURATION_MS : undefined);
+    const connectTimeoutMs = plan.connectTimeoutMs ?? connectTimeout;
     return {
       ...plan,
       timeoutMs: plan.timeoutMs ?? timeout ?? PLAN_DEFAULTS.timeoutMs,
+      ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
       ...(budget === undefined ? {} : { durationMs: budget }),
     };
   });

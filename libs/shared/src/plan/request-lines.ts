@@ -1,5 +1,7 @@
 import { BROADSIDE_VERSION } from '../version.js';
+import { base64OfUtf8 } from './base64.js';
 import type { Plan } from './plan.schema.js';
+import { proxyAuthorizationLines } from './shard-connection.js';
 import { hostHeaderOf, type Target } from './target.js';
 
 /**
@@ -14,6 +16,11 @@ export function requestHeaderLines(plan: Plan, target: Target, bodyBytes: number
   const lines: string[] = [];
   if (!given.has('host')) lines.push(`Host: ${hostHeaderOf(target)}`);
   lines.push(...plan.headers);
+  if (plan.user !== undefined && !given.has('authorization')) {
+    lines.push(`Authorization: Basic ${base64OfUtf8(plan.user)}`);
+  }
+  // What is meant for the proxy alone must not reach an https target through the tunnel.
+  if (target.scheme === 'http') lines.push(...proxyAuthorizationLines(plan));
   if (!given.has('user-agent')) lines.push(`User-Agent: broadside/${BROADSIDE_VERSION}`);
   if (!given.has('accept')) lines.push('Accept: */*');
   if (!given.has('connection')) {

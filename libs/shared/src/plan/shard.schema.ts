@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
 import { PROTOCOL_VERSION } from '../wire/protocol-version.js';
+import { TLS_VERSIONS } from './tls.schema.js';
 
 export const runIdSchema = z.string().regex(/^[0-9A-Za-z-]{1,64}$/, 'not a run id');
 export const agentIdSchema = z.string().regex(/^[0-9A-Za-z-]{1,64}$/, 'not an agent id');
@@ -15,6 +16,44 @@ export const shardAttemptSchema = z.object({
   attempt: z.int().min(1).max(1_000),
 });
 
+/** How connections are made, and through what. Everything is optional: the simplest is plain TCP. */
+export const shardConnectionSchema = z.object({
+  /** Longest time until a connection is open; absent: `timeoutMs` alone bounds it. */
+  connectTimeoutMs: z.int().min(1).max(LIMITS.maxTimeoutMs).optional(),
+  /** Path to connect to instead of host and port. */
+  unixSocket: z.string().max(LIMITS.maxUnixSocketPathBytes).optional(),
+  /** Local addresses for the connections, in turn. */
+  bind: z.array(z.string().max(64)).min(1).max(LIMITS.maxBindAddresses).optional(),
+  addresses: z.enum(['first', 'spread']).optional(),
+  socketBufferBytes: z.int().min(1).max(LIMITS.maxSocketBufferBytes).optional(),
+  /** Connect here instead. With connect lines a tunnel is asked for by them before anything else. */
+  proxy: z
+    .object({
+      host: z.string().min(1).max(255),
+      port: z.int().min(1).max(65_535),
+      connectLines: z.array(z.string().max(LIMITS.maxRequestHeaderBytes)).max(8),
+    })
+    .optional(),
+  /** Present exactly where the target's scheme is https. */
+  tls: z
+    .object({
+      verify: z.boolean(),
+      /** Name to send; empty for none. */
+      serverName: z.string().max(255),
+      /** Host that the certificate must be made out to. */
+      verifyName: z.string().max(255),
+      minVersion: z.enum(TLS_VERSIONS).optional(),
+      maxVersion: z.enum(TLS_VERSIONS).optional(),
+      ciphers: z.string().max(4_096).optional(),
+      cert: z.string().max(LIMITS.maxPemBytes).optional(),
+      key: z.string().max(LIMITS.maxPemBytes).optional(),
+      ca: z.string().max(LIMITS.maxCaBytes).optional(),
+      resumeSessions: z.boolean(),
+    })
+    .optional(),
+});
+export type ShardConnection = Readonly<z.infer<typeof shardConnectionSchema>>;
+
 /** What one shard carries to an agent: complete, so that an engine needs to know nothing else of the plan. */
 export const shardSchema = shardAttemptSchema.extend({
   protocol: z.literal(PROTOCOL_VERSION),
@@ -28,6 +67,11 @@ export const shardSchema = shardAttemptSchema.extend({
   request: z.object({
     method: z.string().max(64),
     httpVersion: z.enum(['1.0', '1.1']),
+    /** What stands in the request line instead of the path: the whole address, where a proxy reads it. */
+    requestTarget: z
+      .string()
+      .max(LIMITS.maxTargetLength + 10)
+      .optional(),
     /** Complete header lines in order; nothing is added to them. */
     headerLines: z
       .array(
@@ -44,6 +88,7 @@ export const shardSchema = shardAttemptSchema.extend({
       .max(Math.ceil(LIMITS.maxRequestBodyBytes / 3) * 4)
       .optional(),
   }),
+  connection: shardConnectionSchema.optional(),
   keepAlive: z.boolean(),
   /** This shard's exact shares. */
   connections: z.int().min(1).max(LIMITS.maxConnections),

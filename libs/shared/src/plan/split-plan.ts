@@ -3,6 +3,7 @@ import { bodyBytesOf } from './body-bytes.js';
 import type { Plan } from './plan.schema.js';
 import { requestHeaderLines } from './request-lines.js';
 import type { Shard } from './shard.schema.js';
+import { requestTargetOf, shardConnectionOf } from './shard-connection.js';
 import { parseTarget } from './target.js';
 
 /**
@@ -40,9 +41,11 @@ export function splitPlan(plan: Plan, runId: string, shardCount: number): Shard[
   const evenWeights = Array.from({ length: shardCount }, () => 1);
   const connections = splitByWeights(plan.connections, evenWeights);
   const requests = plan.requests === undefined ? undefined : splitByWeights(plan.requests, connections);
+  const requestTarget = requestTargetOf(plan, target);
   const request = {
     method: plan.method,
     httpVersion: plan.httpVersion,
+    ...(requestTarget === target.path ? {} : { requestTarget }),
     headerLines: requestHeaderLines(plan, target, bodyBytesOf(plan)),
     body: plan.body,
     bodyBase64: plan.bodyBase64,
@@ -55,6 +58,7 @@ export function splitPlan(plan: Plan, runId: string, shardCount: number): Shard[
     shardCount,
     target,
     request,
+    connection: shardConnectionOf(plan, target),
     keepAlive: plan.keepAlive,
     connections: share,
     requests: requests?.[shardIndex],

@@ -2,6 +2,7 @@ import { counterOf, countersFromRecord, countersToRecord, failedOf } from '../me
 import type { Fatal } from '../metrics/fatal.js';
 import { ledgerProblems } from '../metrics/ledger.js';
 import type { Plan } from '../plan/plan.schema.js';
+import { redactPlan } from '../plan/redact-plan.js';
 import { BROADSIDE_VERSION } from '../version.js';
 import { type AgentReport, REPORT_VERSION, type Report, type ShardReport } from './report.schema.js';
 import type { RunTotals } from './run-totals.js';
@@ -15,6 +16,7 @@ export interface ReportInput {
   readonly plan: Plan;
   readonly run: Report['run'];
   readonly target: Report['target'];
+  readonly failureReasons?: Report['failureReasons'];
   /** Sum of the intervals of all shards. */
   readonly totals: RunTotals;
   readonly seconds: Report['seconds'];
@@ -41,8 +43,9 @@ export function buildReport(input: ReportInput): Report {
     reportVersion: REPORT_VERSION,
     broadsideVersion: BROADSIDE_VERSION,
     run,
-    plan,
+    plan: redactPlan(plan),
     target: input.target,
+    ...(input.failureReasons === undefined ? {} : { failureReasons: input.failureReasons }),
     timeTakenUs: totals.timeTakenUs,
     counters: countersToRecord(totals.counters),
     statusCounts: totals.statusRecord(),
