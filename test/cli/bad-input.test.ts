@@ -20,13 +20,6 @@ interface Expected {
   readonly stderr: RegExp;
 }
 
-async function expectRefusal(words: readonly string[], { code, stderr }: Expected): Promise<void> {
-  const result = await broadside(words.map((word) => word.replace('FOLDER', folder)));
-  expect(result.stderr).toMatch(stderr);
-  expect(result.exitCode).toBe(code);
-  expect(result.stdout).toBe('');
-}
-
 describe('mistakes are refused before anything is started', () => {
   it.each([
     [['ab', '-n', 'abc', URL], { code: 1, stderr: /^Invalid number of requests\n\n$/ }],
@@ -76,7 +69,10 @@ describe('mistakes are refused before anything is started', () => {
     [['srve'], { code: 2, stderr: /^broadside: unknown command "srve"; did you mean `serve`\?/ }],
     [[], { code: 2, stderr: /^Usage: broadside / }],
   ])('%j', async (words: string[], expected: Expected) => {
-    await expectRefusal(words, expected);
+    const result = await broadside(words.map((word) => word.replace('FOLDER', folder)));
+    expect(result.stderr).toMatch(expected.stderr);
+    expect(result.exitCode).toBe(expected.code);
+    expect(result.stdout).toBe('');
   });
 
   it('and leave no file behind', async () => {

@@ -9,7 +9,7 @@ const USER_AGENT = 'ApacheBench/2.3';
  * with Host, User-Agent or Accept replaces ab's own line of that name; any other is added, even if it repeats.
  * @param bodyBytes length of the body, or undefined without -p and -u.
  */
-export function abHeaderLines(options: AbOptions, bodyBytes: number | undefined): string[] {
+function abHeaderLines(options: AbOptions, bodyBytes: number | undefined): string[] {
   const target = parseTarget(options.url);
   if (typeof target === 'string') throw new TypeError(`unchecked URL: ${target}`);
   const given = (name: string): boolean =>

@@ -21,7 +21,7 @@ import { AB_EXIT, type AbOptions, parseAbCommandLine } from '../ab/ab-options.js
 import { describeAbProblems, planOfAb } from '../ab/ab-plan.js';
 import { AbProgress } from '../ab/ab-progress.js';
 import { assertPlanFits } from '../client/coordinator-client.js';
-import { chooseCluster } from '../cluster/open-cluster.js';
+import { chooseCluster } from '../cluster/choose-cluster.js';
 import { wholeNumberFlag } from '../flags.js';
 import { help } from '../help/ab.help.js';
 import { describeFileError } from '../output/file-error.js';

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { EXIT, exitCodeOf, type Plan, parsePlan, summaryText } from '@broadside/shared';
+import { chooseCluster } from '../cluster/choose-cluster.js';
 import { closeWithin } from '../cluster/closing.js';
-import { chooseCluster } from '../cluster/open-cluster.js';
 import { readFlags, refuseWords } from '../flags.js';
 import { help } from '../help/demo.help.js';
 import { ProgressView, progressLine } from '../output/progress.js';

@@ -7,7 +7,7 @@ import {
   summaryText,
 } from '@broadside/shared';
 import { assertPlanFits } from '../client/coordinator-client.js';
-import { chooseCluster } from '../cluster/open-cluster.js';
+import { chooseCluster } from '../cluster/choose-cluster.js';
 import { help } from '../help/run.help.js';
 import { type JsonDestination, openJsonDestination } from '../output/json-file.js';
 import { writeJsonReport } from '../output/json-report.js';

@@ -45,10 +45,8 @@ export async function readRunRequest(words: readonly string[]): Promise<RunReque
   if (values.help === true) return 'help';
   const [what, ...more] = positionals;
   if (what === undefined || more.length > 0) {
-    throw new CliError(
-      EXIT.usage,
-      `run: give one URL or one plan file${what === undefined ? '' : `, not ${positionals.length}`}; see \`broadside help run\``,
-    );
+    const given = what === undefined ? '' : `, not ${positionals.length}`;
+    throw new CliError(EXIT.usage, `run: give one URL or one plan file${given}; see \`broadside help run\``);
   }
   const file = isPlanFileName(what) ? await readPlanFile(what) : undefined;
   const parsed = parsePlan({ ...(file?.value ?? { target: what }), ...(await planFields(values, file)) });

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { CliError } from '../cli-error.js';
+import { coordinatorAddress } from './coordinator-client.js';
+
+describe('address of a coordinator', () => {
+  it.each([
+    ['http://h:7070', 'http://h:7070'],
+    ['http://h:7070/', 'http://h:7070'],
+    ['https://h', 'https://h'],
+    ['h:7070', 'http://h:7070'],
+    ['[::1]:7070', 'http://[::1]:7070'],
+  ])('%s is taken as %s', (text, url) => {
+    expect(coordinatorAddress('--join', text, undefined).url).toBe(url);
+  });
+
+  it.each([
+    ['ftp://h', undefined, /^--join: must begin with http/],
+    ['http://', undefined, /^--join "http:\/\/": must be http:\/\/host:port/],
+    ['http://user:secret@h', undefined, /^--join: must not hold a user name/],
+    ['http://h', 'se cret', /^the token has a blank/],
+    ['http://h', 'secret\r\nX: y', /^the token has a blank/],
+  ])('%s is refused in one line that repeats no secret', (text, token, line) => {
+    let refusal: unknown;
+    try {
+      coordinatorAddress('--join', text, token);
+    } catch (error) {
+      refusal = error;
+    }
+    if (!(refusal instanceof CliError)) throw new Error('accepted');
+    expect(refusal.exitCode).toBe(2);
+    expect(refusal.message).toMatch(line);
+    expect(refusal.message).not.toContain('cret');
+  });
+});
