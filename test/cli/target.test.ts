@@ -74,9 +74,9 @@ describe('the target', () => {
     const stopped = await startTarget(['--processes', '2']);
     expect(await stopped.process.stop()).toEqual({ exitCode: 0, signal: null });
     const killed = await startTarget(['--processes', '2']);
-    const gone = goneFrom(new URL(killed.url).port);
+    const connection = await openConnection(new URL(killed.url).port);
     await killed.process.kill();
-    await gone;
+    await connection.closed;
     // Its address is free again, so a new one can have it.
     const next = await startTarget(['--port', new URL(killed.url).port]);
     assertExitCode(
@@ -86,12 +86,11 @@ describe('the target', () => {
   });
 });
 
-/** Resolves when an open connection to the port has been closed by the other side. */
-async function goneFrom(portText: string): Promise<void> {
+/** An open connection, and the promise that the other side has closed it. */
+async function openConnection(portText: string): Promise<{ readonly closed: Promise<void> }> {
   const socket = connect(Number(portText), '127.0.0.1').resume();
-  const closed = new Promise<void>((resolve) => {
-    socket.on('error', () => undefined).on('close', () => resolve());
-  });
-  await new Promise<void>((resolve) => socket.once('connect', () => resolve()));
-  await closed;
+  await new Promise<void>((resolve, reject) => socket.once('connect', () => resolve()).once('error', reject));
+  // A reset is as good an end as any.
+  socket.on('error', () => undefined);
+  return { closed: new Promise<void>((resolve) => socket.once('close', () => resolve())) };
 }
