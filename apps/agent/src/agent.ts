@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { BROADSIDE_VERSION, BroadsideError, PROTOCOL_VERSION, type QueueAddress } from '@broadside/shared';
 import { type AgentOptions, type CheckedOptions, checkOptions } from './agent-options.js';
-import { describeMachine } from './machine.js';
+import { describeMachine } from './machine/describe-machine.js';
 import { connectRedisWiring } from './queue/redis-wiring.js';
 import { createShardConsumer } from './queue/shard-consumer.js';
 import type { ShardQueueConsumer, ShardQueueWiring } from './queue/shard-queue-wiring.js';
