@@ -7,7 +7,7 @@ import {
   type ShardTotals,
 } from '@broadside/shared';
 import type { Recorder } from './recorder.js';
-import { threadCpuUs } from './thread-cpu.js';
+import { SelfReader } from './self-readings.js';
 
 /** No instant on the engine's clock, which counts from 1970. */
 const NOTHING = 0;
@@ -44,8 +44,8 @@ export class IntervalClock {
   #probeUs = NOTHING;
   #readAtUs = 0;
   #idleUs = 0;
-  #cpuUs = 0;
   #busyShare = 0;
+  readonly #self = new SelfReader();
 
   constructor(options: IntervalClockOptions) {
     this.#options = options;
@@ -64,7 +64,7 @@ export class IntervalClock {
     this.#lastEventUs = hasProbe ? startUs : NOTHING;
     this.#readAtUs = nowUs;
     this.#idleUs = this.#options.read().idleUs;
-    this.#cpuUs = threadCpuUs();
+    this.#self.read();
   }
 
   /** Closes the intervals that have ended by now, empty ones too. */
@@ -90,6 +90,7 @@ export class IntervalClock {
   end(nowUs: number): ShardTotals {
     this.advance(nowUs);
     this.#close(nowUs, true);
+    this.#self.end();
     this.#boundaryUs = Number.POSITIVE_INFINITY;
     return { ...this.#options.attempt, intervals: this.#number, ...this.#options.recorder.totals() };
   }
@@ -112,19 +113,24 @@ export class IntervalClock {
   #readGauges(nowUs: number): Float64Array {
     const { inFlight, openConnections, idleUs } = this.#options.read();
     const gauges = new Float64Array(GAUGE_NAMES.length);
-    const cpuUs = threadCpuUs();
+    const self = this.#self.read();
     const elapsedUs = nowUs - this.#readAtUs;
     // Several intervals may close at once after a stall; the first of them has used up the elapsed time.
     if (elapsedUs > 0) this.#busyShare = clampShare(1 - (idleUs - this.#idleUs) / elapsedUs);
     gauges[GAUGE.inFlight] = inFlight;
     gauges[GAUGE.openConnections] = openConnections;
     gauges[GAUGE.busyShare] = this.#busyShare;
-    gauges[GAUGE.cpuUs] = Math.max(cpuUs - this.#cpuUs, 0);
+    gauges[GAUGE.cpuUs] = self.cpuUs;
     gauges[GAUGE.firstSendUs] = this.#sinceStart(this.#firstSendUs);
     gauges[GAUGE.lastEventUs] = this.#sinceStart(this.#lastEventUs);
+    gauges[GAUGE.elapsedUs] = Math.max(elapsedUs, 0);
+    gauges[GAUGE.runDelayUs] = self.runDelayUs;
+    gauges[GAUGE.stealShare] = self.stealShare;
+    gauges[GAUGE.involuntarySwitches] = self.involuntarySwitches;
+    gauges[GAUGE.gcPauseUs] = self.gcPauseUs;
+    gauges[GAUGE.descriptors] = self.descriptors;
     this.#readAtUs = nowUs;
     this.#idleUs = idleUs;
-    this.#cpuUs = cpuUs;
     return gauges;
   }
 
