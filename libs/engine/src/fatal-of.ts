@@ -15,6 +15,7 @@ const SENTENCES: Readonly<Record<FailureClass, string>> = {
   resetAfterFirstByte: 'connection reset in the middle of the reply by',
   closedWithoutReplyNew: 'connection closed without a reply by',
   closedWithoutReplyReused: 'connection closed without a reply by',
+  pipelineEnded: 'connection ended in front of a request in the pipeline by',
   truncated: 'incomplete reply from',
   malformed: 'the reply is not HTTP/1.x from',
   tooLarge: 'the reply is larger than the limit from',

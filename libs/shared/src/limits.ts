@@ -9,6 +9,14 @@ export const LIMITS = {
   maxConnections: 1_000_000,
   /** Longest run: one week. Longer means that somebody forgot it. */
   maxDurationMs: 7 * 24 * 3_600_000,
+  /** Highest rate of one plan, requests per second: beyond what any cluster of ours sends. */
+  maxRate: 100_000_000,
+  /** Most stages of one plan; they travel in every shard. */
+  maxStages: 1_000,
+  /** Seeds are 32 bits. */
+  maxSeed: 4_294_967_295,
+  /** Most requests in flight on one connection. */
+  maxPipeline: 1_024,
   /** Longest wait for one reply; the histogram's range is one hour too. */
   maxTimeoutMs: 3_600_000,
   /** Most shards of one run: one per slot, and no cluster of ours has more slots. */
@@ -39,8 +47,8 @@ export const LIMITS = {
   maxReplyBodyBytes: 1_099_511_627_776,
   /** Length of one interval. */
   intervalMs: 1_000,
-  /** Largest interval frame: five full histograms of 23 552 buckets at 6 bytes each, and the counters. */
-  maxFrameBytes: 1_048_576,
+  /** Largest interval frame: eleven full histograms of 23 552 buckets at 6 bytes each, and the counters. */
+  maxFrameBytes: 2_097_152,
   /** Most distinct status codes counted apart in one interval: 100 to 599. */
   maxStatusCodes: 500,
   /** Most intervals an agent keeps for one shard until they are acknowledged; then neighbours are merged. */

@@ -15,6 +15,7 @@ import {
   Histogram,
   type Interval,
   newCounters,
+  notSentOf,
   type Shard,
   type ShardAttempt,
 } from '@broadside/shared';
@@ -42,6 +43,10 @@ export class IntervalSum {
 
   add(frame: IntervalFrame): void {
     const interval = decodeInterval(frame.bytes);
+    this.#slices = interval.number + interval.span;
+    this.#hasLast = interval.isLast;
+    // The warm-up is in no total; what was open at its end the first measured interval counts as taken over.
+    if (interval.isWarmup === true) return;
     addCounters(this.#counters, interval.counters);
     addStatusCounts(this.#statusCounts, interval.statusCounts);
     for (const [i, histogram] of this.#histograms.entries()) {
@@ -49,8 +54,6 @@ export class IntervalSum {
       if (more !== undefined) histogram.addSparse(more);
     }
     this.#addGauges(interval);
-    this.#slices = interval.number + interval.span;
-    this.#hasLast = interval.isLast;
   }
 
   /**
@@ -99,7 +102,8 @@ export class IntervalSum {
       open('sent') - open('completed') - failedOf(sums) - open('inFlightAtEnd');
     const rest = requests === undefined ? 0 : Math.max(requests - open('planned'), 0);
     closing[COUNTER.planned] = rest;
-    closing[COUNTER.notSentFatal] = rest;
+    // What was due and waited for a connection is planned already.
+    closing[COUNTER.notSentFatal] = rest + open('planned') - open('sent') - notSentOf(sums);
     closing[COUNTER.connectionsFailed] =
       open('connectionsAsked') - open('connectionsOpened') - open('connectionsFailed');
     // The kernel closes the connections of a thread that is gone: from our side.
@@ -115,8 +119,7 @@ export class IntervalSum {
   /** The same rules as between neighbouring intervals of one shard (metrics/interval.ts). */
   #addGauges(interval: Interval): void {
     const gauges = this.#gauges;
-    const before = this.#slices;
-    const { span } = interval;
+    const { number: before, span } = interval;
     const now = (name: (typeof GAUGE_NAMES)[number]): number => gaugeOf(interval, name);
     const sum = (name: (typeof GAUGE_NAMES)[number]): number => gauges[GAUGE[name]] ?? 0;
     gauges[GAUGE.busyShare] = (sum('busyShare') * before + now('busyShare') * span) / (before + span);

@@ -3,18 +3,21 @@ import {
   formatDurationMs,
   formatLatencyUs,
   type LiveMessage,
+  loadDurationMs,
   type Plan,
 } from '@broadside/shared';
 
+type ProgressPlan = Pick<Plan, 'requests' | 'durationMs' | 'warmupMs'>;
 export type SecondMessage = Extract<LiveMessage, { kind: 'second' }>;
 
 /**
  * One line about one second of a run, for people: what happened in it, and how far the run is.
  * A value that the second cannot have (no reply, no percentile) is left out instead of shown as 0.
  */
-export function progressLine(message: SecondMessage, plan: Pick<Plan, 'requests' | 'durationMs'>): string {
+export function progressLine(message: SecondMessage, plan: ProgressPlan): string {
   const { second, total } = message;
-  const parts = [`${second.second + 1}s`, `${formatCount(second.completed + second.failed)}/s`];
+  const mark = second.isWarmup === true ? ' warm-up' : '';
+  const parts = [`${second.second + 1}s${mark}`, `${formatCount(second.completed + second.failed)}/s`];
   parts.push(`${formatCount(total.failed)} failed`);
   if (second.p50Us !== undefined) parts.push(`p50 ${formatLatencyUs(second.p50Us)}`);
   if (second.p99Us !== undefined) parts.push(`p99 ${formatLatencyUs(second.p99Us)}`);
@@ -24,13 +27,14 @@ export function progressLine(message: SecondMessage, plan: Pick<Plan, 'requests'
 }
 
 /** The nearer end of the run: percent of its requests, or the time left of its duration. */
-function timeLeft(message: SecondMessage, plan: Pick<Plan, 'requests' | 'durationMs'>): string | undefined {
+function timeLeft(message: SecondMessage, plan: ProgressPlan): string | undefined {
   const ended = message.total.completed + message.total.failed;
   const elapsedMs = (message.second.second + 1) * 1_000;
   const byRequests = plan.requests === undefined ? 0 : Math.min(1, ended / plan.requests);
-  const byTime = plan.durationMs === undefined ? 0 : Math.min(1, elapsedMs / plan.durationMs);
-  if (plan.durationMs !== undefined && byTime >= byRequests) {
-    return `${formatDurationMs(Math.max(0, plan.durationMs - elapsedMs))} left`;
+  const durationMs = loadDurationMs(plan);
+  const byTime = durationMs === undefined ? 0 : Math.min(1, elapsedMs / durationMs);
+  if (durationMs !== undefined && byTime >= byRequests) {
+    return `${formatDurationMs(Math.max(0, durationMs - elapsedMs))} left`;
   }
   return plan.requests === undefined ? undefined : `${Math.floor(byRequests * 100)}%`;
 }

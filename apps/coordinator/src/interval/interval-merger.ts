@@ -53,7 +53,7 @@ export class IntervalMerger {
     const shard = this.#shard(interval.shardIndex);
     const arrival = shard.coverage.accept(interval);
     if (arrival !== 'new') return arrival;
-    this.totals.add(interval);
+    this.totals.addInterval(interval);
     // A merged interval counts in its last second: what ended in it had ended by then.
     const second = Math.max(interval.number + interval.span - 1, this.#nextSecond);
     this.#sumOf(second).add(interval);

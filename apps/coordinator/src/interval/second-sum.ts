@@ -8,12 +8,15 @@ import {
   type Interval,
   newCounters,
   type Second,
+  type SparseHistogram,
 } from '@broadside/shared';
 
 /** Sum of what all shards saw in one slice of run time; also of several neighbouring slices. Pure. */
 export class SecondSum {
   readonly #counters = newCounters();
   #latency: Histogram | undefined;
+  #corrected: Histogram | undefined;
+  #isWarmup = false;
   #inFlight = 0;
   #openConnections = 0;
   #busyShareMax = 0;
@@ -23,12 +26,11 @@ export class SecondSum {
     this.#inFlight += gaugeOf(interval, 'inFlight');
     this.#openConnections += gaugeOf(interval, 'openConnections');
     this.#busyShareMax = Math.max(this.#busyShareMax, gaugeOf(interval, 'busyShare'));
+    this.#isWarmup ||= interval.isWarmup === true;
     for (const name of ['fresh', 'reused'] as const) {
-      const more = interval.histograms[HISTOGRAM[name]];
-      if (more === undefined || more.counts.length === 0) continue;
-      this.#latency ??= new Histogram();
-      this.#latency.addSparse(more);
+      this.#latency = withMore(this.#latency, interval.histograms[HISTOGRAM[name]]);
     }
+    this.#corrected = withMore(this.#corrected, interval.histograms[HISTOGRAM.corrected]);
   }
 
   /** Adds the slice that follows: counts add up, readings are the later ones. */
@@ -37,9 +39,9 @@ export class SecondSum {
     this.#inFlight = later.#inFlight;
     this.#openConnections = later.#openConnections;
     this.#busyShareMax = Math.max(this.#busyShareMax, later.#busyShareMax);
-    if (later.#latency === undefined) return;
-    this.#latency ??= new Histogram();
-    this.#latency.add(later.#latency);
+    this.#isWarmup &&= later.#isWarmup;
+    this.#latency = sumOf(this.#latency, later.#latency);
+    this.#corrected = sumOf(this.#corrected, later.#corrected);
   }
 
   toSecond(second: number): Second {
@@ -59,9 +61,30 @@ export class SecondSum {
             p99Us: this.#latency.percentileUs(99),
             maxUs: this.#latency.maxUs,
           }),
+      ...(this.#corrected === undefined
+        ? {}
+        : {
+            correctedP50Us: this.#corrected.percentileUs(50),
+            correctedP99Us: this.#corrected.percentileUs(99),
+          }),
+      ...(this.#isWarmup ? { isWarmup: true } : {}),
       busyShareMax: this.#busyShareMax,
     };
   }
+}
+
+/** The sum with a part added; no histogram is made for nothing. */
+function withMore(sum: Histogram | undefined, more: SparseHistogram | undefined): Histogram | undefined {
+  if (more === undefined || more.counts.length === 0) return sum;
+  const grown = sum ?? new Histogram();
+  grown.addSparse(more);
+  return grown;
+}
+
+function sumOf(sum: Histogram | undefined, more: Histogram | undefined): Histogram | undefined {
+  if (sum === undefined || more === undefined) return sum ?? more;
+  sum.add(more);
+  return sum;
 }
 
 /**
@@ -80,6 +103,7 @@ export function foldSeconds(earlier: Second, later: Second): Second {
     openConnections: later.openConnections,
     bytesReceived: earlier.bytesReceived + later.bytesReceived,
     ...(maxUs < 0 ? {} : { maxUs }),
+    ...(earlier.isWarmup === true && later.isWarmup === true ? { isWarmup: true as const } : {}),
     busyShareMax: Math.max(earlier.busyShareMax, later.busyShareMax),
   };
 }

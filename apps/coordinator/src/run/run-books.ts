@@ -115,9 +115,11 @@ export class RunBooks {
   #showSeconds(): void {
     const { runId, publish } = this.#options;
     for (const second of this.#merger.takeClosed()) {
-      this.#closedTotal.planned += second.planned;
-      this.#closedTotal.completed += second.completed;
-      this.#closedTotal.failed += second.failed;
+      if (second.isWarmup !== true) {
+        this.#closedTotal.planned += second.planned;
+        this.#closedTotal.completed += second.completed;
+        this.#closedTotal.failed += second.failed;
+      }
       publish({ kind: 'second', runId, second, total: { ...this.#closedTotal } });
     }
   }

@@ -10,6 +10,7 @@ import {
   type Interval,
   isFinalState,
   LIMITS,
+  loadDurationMs,
   type ProbeResult,
   type RunState,
   type ShardAttempt,
@@ -62,7 +63,7 @@ export class RunExecution {
     this.#journal = new RunJournal({ runId: head.id, services, describe: () => this.#describe() });
     this.#barrier = new StartBarrier({ shardCount: shards.length, wantsProbe: head.plan.probe });
     this.#orders = new RunOrders(this.#barrier);
-    const { durationMs } = head.plan;
+    const durationMs = loadDurationMs(head.plan);
     this.#books = new RunBooks({
       runId: head.id,
       shardCount: shards.length,
@@ -108,9 +109,11 @@ export class RunExecution {
     return this.#find(agentId, attempt) !== undefined;
   }
 
-  ready(agentId: string, attempt: ShardAttempt): void {
+  /** @param warnings what the agent finds doubtful about its machine. */
+  ready(agentId: string, attempt: ShardAttempt, warnings: readonly string[] = []): void {
     const progress = this.#find(agentId, attempt);
     if (progress === undefined) return;
+    this.#agents.warn(agentId, warnings);
     progress.isReady = true;
     const step = this.#barrier.ready(attempt.shardIndex);
     if (this.#orders.isStopped || step === 'wait') this.#sayOrder(progress);
@@ -209,10 +212,12 @@ export class RunExecution {
   #describe(): Omit<StateMessage, 'kind' | 'runId' | 'state'> {
     const reason = this.#failure ?? this.#stopReason;
     const { startAtUs } = this.#orders;
+    const { warnings } = this.#agents;
     return {
       ...(reason === undefined ? {} : { reason }),
       shards: this.#shards.length,
       agents: this.#agents.count,
+      ...(warnings.length === 0 ? {} : { warnings }),
       ...(startAtUs === undefined ? {} : { startAtUs }),
     };
   }
@@ -245,7 +250,8 @@ export class RunExecution {
     this.#orders.start(startAtUs);
     for (const progress of this.#shards) this.#sayOrder(progress);
     this.#journal.move('running', { startedAt: new Date(startAtUs / 1_000) });
-    const { durationMs, timeoutMs } = this.head.plan;
+    const { timeoutMs } = this.head.plan;
+    const durationMs = loadDurationMs(this.head.plan);
     if (durationMs === undefined) return;
     // For shards that never say that they have ended.
     this.#timers.arm('load', LIMITS.startDelayMs + durationMs + timeoutMs, () => this.#beginClosing());
@@ -381,6 +387,7 @@ export class RunExecution {
         referenceBytes,
         fatal: this.#probeFatal,
         problems: this.#books.problems,
+        warnings: this.#agents.warnings,
         loadIntervals: (attempt) => intervals.load(attempt),
       });
       return { ...ending, endedAt, report };

@@ -1,5 +1,13 @@
 /** What the end of a shard means. Pure. */
-import { counterOf, decodeTotals, FrameError, type Interval, LIMITS, type Plan } from '@broadside/shared';
+import {
+  counterOf,
+  decodeTotals,
+  FrameError,
+  type Interval,
+  LIMITS,
+  loadDurationMs,
+  type Plan,
+} from '@broadside/shared';
 import type { ShardEnding } from '../shard/shard-queue.js';
 import type { ShardProgress } from './shard-progress.js';
 
@@ -34,7 +42,8 @@ export function hasFatalEnd(plan: Plan, last: Interval): boolean {
   if (counterOf(last.counters, 'notSentFatal') > 0) return true;
   // Without a number of requests nothing is left over; such a shard is known by the time it should have lasted.
   const endMs = (last.number + last.span) * LIMITS.intervalMs;
-  return plan.requests === undefined && plan.durationMs !== undefined && endMs < plan.durationMs;
+  const durationMs = loadDurationMs(plan);
+  return plan.requests === undefined && durationMs !== undefined && endMs < durationMs;
 }
 
 /** Whether a last interval shows that the shard was stopped, which only its own agent can have done. */

@@ -26,14 +26,17 @@ describe('names on the wire', () => {
     }).toEqual({
       protocol: 1,
       counters:
-        'planned notSentTimeOver notSentStopped notSentFatal sent completed inFlightAtEnd non2xx ' +
+        'planned notSentTimeOver notSentNoConnection notSentStopped notSentFatal sent ' +
+        'waitedForConnection retried completed inFlightAtEnd non2xx ' +
         'keepAliveReplies connectionsAsked connectionsOpened connectionsFailed connectionsClosedByUs ' +
         'connectionsClosedAnnounced connectionsClosedUnannounced connectionsClosedIdle bytesReceived ' +
         'bodyBytesReceived bytesSent connectRefused connectTimeout connectUnreachable noLocalPort ' +
         'noDescriptor connectOther tls write resetBeforeFirstByte resetAfterFirstByte ' +
-        'closedWithoutReplyNew closedWithoutReplyReused truncated malformed tooLarge timeout ' +
+        'closedWithoutReplyNew closedWithoutReplyReused pipelineEnded truncated malformed tooLarge timeout ' +
         'lengthDiffers status',
-      histograms: 'connect wait reused fresh freshProcessing',
+      histograms:
+        'connect wait reused fresh freshProcessing corrected sendLag servedClosedByUs ' +
+        'servedClosedAnnounced servedClosedUnannounced servedClosedIdle',
       gauges:
         'inFlight openConnections busyShare cpuUs sendLagMaxUs firstSendUs lastEventUs elapsedUs ' +
         'runDelayUs stealShare involuntarySwitches gcPauseUs descriptors',

@@ -2,16 +2,22 @@ import { FAILURE_CLASSES, type FailureClass } from './failure-class.js';
 
 /** Counters that are not failure classes. All are non-negative integers; merging is addition. */
 const PLAIN_COUNTERS = [
-  /** Requests the plan wanted in this interval: `sent` plus every kind of `notSent`. */
+  /** Requests the plan wanted in this interval: `sent`, every kind of `notSent`, and what waits to be sent. */
   'planned',
   /** Not sent because the duration was over. */
   'notSentTimeOver',
+  /** Due by the schedule, and given up because no connection became free: at the end, or within the timeout. */
+  'notSentNoConnection',
   /** Not sent because somebody stopped the run. */
   'notSentStopped',
   /** Not sent because a fatal error ended the shard. */
   'notSentFatal',
   /** Taken up: handed to a connection, or to an attempt to open one. */
   'sent',
+  /** Of those that were sent: due by the schedule while all connections were busy, and sent when one was free. */
+  'waitedForConnection',
+  /** Sent a second time because a reused connection was closed without a reply; counted once in `sent`. */
+  'retried',
   /** Complete replies that count as success. */
   'completed',
   /** Taken up and without outcome when the load ended. */
@@ -75,6 +81,7 @@ export function failedOf(counters: Counters): number {
 export function notSentOf(counters: Counters): number {
   return (
     counterOf(counters, 'notSentTimeOver') +
+    counterOf(counters, 'notSentNoConnection') +
     counterOf(counters, 'notSentStopped') +
     counterOf(counters, 'notSentFatal')
   );

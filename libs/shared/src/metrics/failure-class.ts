@@ -27,6 +27,8 @@ export const FAILURE_CLASSES = [
   'closedWithoutReplyNew',
   /** A reused connection was closed without a byte of reply and without announcement. */
   'closedWithoutReplyReused',
+  /** In a pipeline behind a reply that its connection ended with: announced close, unreadable, or too late. */
+  'pipelineEnded',
   /** The reply ended before its promised end. */
   'truncated',
   /** The reply was not HTTP. */

@@ -18,6 +18,15 @@ export const HISTOGRAM_NAMES = [
   'fresh',
   /** The same without connecting. */
   'freshProcessing',
+  /** Planned time until the reply is complete: what a user of the schedule would have seen. Paced loads only. */
+  'corrected',
+  /** Planned time until the real send, or the attempt to connect for it. Paced loads only. */
+  'sendLag',
+  /** No times: complete replies that a connection had carried when it was closed, by who closed it. */
+  'servedClosedByUs',
+  'servedClosedAnnounced',
+  'servedClosedUnannounced',
+  'servedClosedIdle',
 ] as const;
 export type HistogramName = (typeof HISTOGRAM_NAMES)[number];
 export const HISTOGRAM: Readonly<Record<HistogramName, number>> = Object.freeze(
@@ -96,6 +105,8 @@ export interface Interval extends ShardAttempt, Observations {
   readonly span: number;
   /** True for the last interval of the attempt. */
   readonly isLast: boolean;
+  /** True for a slice of the warm-up: shown, and part of no total. */
+  readonly isWarmup?: boolean;
 }
 
 /** The shard's own sums, kept apart from its intervals so that the two can be compared. */
@@ -139,7 +150,7 @@ const GAUGE_MERGE: Readonly<Record<GaugeName, GaugeMerge>> = {
   descriptors: 'knownMax',
 };
 
-/** Merges an interval with the one that follows it: coarser time, same counts. */
+/** Merges an interval with the one that follows it, both or neither of the warm-up: coarser time, same counts. */
 export function mergeNeighbours(earlier: Interval, later: Interval): Interval {
   const counters = newCounters();
   addCounters(counters, earlier.counters);
@@ -154,6 +165,7 @@ export function mergeNeighbours(earlier: Interval, later: Interval): Interval {
     number: earlier.number,
     span,
     isLast: later.isLast,
+    ...(earlier.isWarmup === true ? { isWarmup: true } : {}),
     counters,
     statusCounts,
     histograms: HISTOGRAM_NAMES.map((_, i) =>

@@ -1,8 +1,18 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
-import { parseDurationMs } from '../units.js';
 import { utf8Bytes } from './body-bytes.js';
 import { connectionFields } from './connection-fields.js';
+import {
+  arrivalsProblem,
+  isPaced,
+  loadFields,
+  pipelineProblem,
+  stagedConnections,
+  stagesDurationMs,
+  stagesProblem,
+  warmupProblem,
+} from './load-fields.js';
+import { durationMs, wholeNumber } from './quantity.schema.js';
 import { parseTarget } from './target.js';
 
 /** Defaults of a plan, in one table. What is absent here is required or has no value unless given. */
@@ -25,28 +35,6 @@ export const PLAN_DEFAULTS = {
 export const DEFAULT_DURATION_MS = 10_000;
 
 const NO_LINE_BREAK = /^[^\r\n\0]*$/;
-
-/** Not `int()`: its issues stop all checks of fields against each other. */
-function wholeNumber(most: number) {
-  return z
-    .number('must be a whole number')
-    .multipleOf(1, 'must be a whole number')
-    .min(1, 'must be at least 1')
-    .max(most, `must be at most ${most}`);
-}
-
-/** A number of ms, or text like `30s`. */
-function durationMs(mostMs: number) {
-  const expected = `must be a duration between 1ms and ${mostMs / 1000}s, like 30s`;
-  return z.union([z.number(), z.string()], expected).transform((value, context) => {
-    const parsed = typeof value === 'number' ? value : parseDurationMs(value);
-    if (parsed === undefined || !Number.isInteger(parsed) || parsed < 1 || parsed > mostMs) {
-      context.addIssue({ code: 'custom', message: expected });
-      return z.NEVER;
-    }
-    return parsed;
-  });
-}
 
 const headerLine = z
   .string()
@@ -102,8 +90,11 @@ const planFields = z.strictObject(
       .max(Math.ceil(LIMITS.maxRequestBodyBytes / 3) * 4)
       .optional(),
     keepAlive: z.boolean().default(PLAN_DEFAULTS.keepAlive),
-    /** Connections that are kept busy, over all agents. */
-    connections: wholeNumber(LIMITS.maxConnections).default(PLAN_DEFAULTS.connections),
+    /**
+     * Connections over all agents: kept busy in the closed model, opened as they are needed where there is a
+     * rate. Absent: 10, or the largest number of the stages.
+     */
+    connections: wholeNumber(LIMITS.maxConnections).optional(),
     /** Budget: requests, duration, or both (whichever is used up first). Neither: 10 s. */
     requests: wholeNumber(LIMITS.maxRequests).optional(),
     durationMs: durationMs(LIMITS.maxDurationMs).optional(),
@@ -118,6 +109,7 @@ const planFields = z.strictObject(
     /** Other spelling of `connectTimeoutMs`. */
     connectTimeout: durationMs(LIMITS.maxTimeoutMs).optional(),
     ...connectionFields,
+    ...loadFields,
     /** Whether a reply whose body length differs from the first reply's is a failure. Needs `probe`. */
     checkLength: z.boolean().default(PLAN_DEFAULTS.checkLength),
     /** Whether a status other than 2xx is a failure. */
@@ -167,6 +159,10 @@ function isTogether(issue: z.core.$ZodRawIssue): boolean {
   return issue.code === 'custom' && issue.params?.['isTogether'] === true;
 }
 
+function connectionsOf(plan: Pick<PlanFields, 'connections' | 'stages'>): number {
+  return plan.connections ?? stagedConnections(plan.stages) ?? PLAN_DEFAULTS.connections;
+}
+
 function eitherOf<Field extends keyof PlanFields>(
   plan: Pick<PlanFields, Field>,
   one: Field,
@@ -183,16 +179,23 @@ function eitherOf<Field extends keyof PlanFields>(
  */
 export const planSchema = planFields
   .check(
-    together(['connections', 'requests'], ({ connections, requests }) =>
-      requests !== undefined && connections > requests
-        ? `${connections} connections are more than ${requests} requests`
-        : undefined,
-    ),
-    together(['slots', 'connections'], ({ slots, connections }) =>
-      slots !== undefined && slots > connections
-        ? `${slots} slots are more than ${connections} connections`
-        : undefined,
-    ),
+    together(['connections', 'requests', 'rate', 'stages'], (plan) => {
+      const connections = connectionsOf(plan);
+      // A schedule leaves connections unopened that it has no use for.
+      return plan.requests !== undefined && connections > plan.requests && !isPaced(plan)
+        ? `${connections} connections are more than ${plan.requests} requests`
+        : undefined;
+    }),
+    together(['slots', 'connections', 'stages'], (plan) => {
+      const connections = connectionsOf(plan);
+      return plan.slots !== undefined && plan.slots > connections
+        ? `${plan.slots} slots are more than ${connections} connections`
+        : undefined;
+    }),
+    together(['stages', 'rate', 'connections', 'duration', 'durationMs', 'keepAlive'], stagesProblem),
+    together(['arrivals', 'seed', 'rate', 'stages'], arrivalsProblem),
+    together(['warmup', 'warmupMs', 'stages', 'rate'], warmupProblem),
+    together(['pipeline', 'keepAlive'], pipelineProblem),
     together(['duration', 'durationMs'], (plan) => eitherOf(plan, 'duration', 'durationMs')),
     together(['timeout', 'timeoutMs'], (plan) => eitherOf(plan, 'timeout', 'timeoutMs')),
     together(['connectTimeout', 'connectTimeoutMs'], (plan) =>
@@ -225,15 +228,19 @@ export const planSchema = planFields
       checkLength && !probe ? 'needs probe: true' : undefined,
     ),
   )
-  .transform(({ duration, timeout, connectTimeout, ...plan }) => {
-    const givenMs = plan.durationMs ?? duration;
+  .transform(({ duration, timeout, connectTimeout, warmup, ...plan }) => {
+    const stagedMs = plan.stages === undefined ? undefined : stagesDurationMs(plan.stages);
+    const givenMs = plan.durationMs ?? duration ?? stagedMs;
+    const warmupMs = plan.warmupMs ?? warmup;
     const budget = givenMs ?? (plan.requests === undefined ? DEFAULT_DURATION_MS : undefined);
     const connectTimeoutMs = plan.connectTimeoutMs ?? connectTimeout;
     return {
       ...plan,
+      connections: connectionsOf(plan),
       timeoutMs: plan.timeoutMs ?? timeout ?? PLAN_DEFAULTS.timeoutMs,
       ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
       ...(budget === undefined ? {} : { durationMs: budget }),
+      ...(warmupMs === undefined ? {} : { warmupMs }),
     };
   });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
 import { PROTOCOL_VERSION } from '../wire/protocol-version.js';
+import { ARRIVALS } from './load-fields.js';
 import { TLS_VERSIONS } from './tls.schema.js';
 
 export const runIdSchema = z.string().regex(/^[0-9A-Za-z-]{1,64}$/, 'not a run id');
@@ -54,6 +55,27 @@ export const shardConnectionSchema = z.object({
 });
 export type ShardConnection = Readonly<z.infer<typeof shardConnectionSchema>>;
 
+/** The schedule of all shards together, and which part of it is this shard's. */
+export const shardPacingSchema = z.object({
+  arrivals: z.enum(ARRIVALS),
+  seed: z.int().min(0).max(LIMITS.maxSeed),
+  /** Requests per second over all shards: throughout, or what the first stage begins with. */
+  rate: z.number().min(0).max(LIMITS.maxRate),
+  stages: z
+    .array(
+      z.object({
+        durationMs: z.int().min(1).max(LIMITS.maxDurationMs),
+        rate: z.number().min(0).max(LIMITS.maxRate),
+      }),
+    )
+    .max(LIMITS.maxStages)
+    .optional(),
+  /** The shard sends number firstIndex, firstIndex + stride, … of the whole schedule. */
+  firstIndex: z.int().min(0).max(LIMITS.maxRequests),
+  stride: z.int().min(1).max(LIMITS.maxShards),
+});
+export type ShardPacing = Readonly<z.infer<typeof shardPacingSchema>>;
+
 /** What one shard carries to an agent: complete, so that an engine needs to know nothing else of the plan. */
 export const shardSchema = shardAttemptSchema.extend({
   protocol: z.literal(PROTOCOL_VERSION),
@@ -92,8 +114,25 @@ export const shardSchema = shardAttemptSchema.extend({
   keepAlive: z.boolean(),
   /** This shard's exact shares. */
   connections: z.int().min(1).max(LIMITS.maxConnections),
-  requests: z.int().min(1).max(LIMITS.maxRequests).optional(),
+  requests: z.int().min(0).max(LIMITS.maxRequests).optional(),
   durationMs: z.int().min(1).max(LIMITS.maxDurationMs).optional(),
+  /** Present: requests are sent by this schedule. Absent: each connection sends when its reply is complete. */
+  pacing: shardPacingSchema.optional(),
+  /** Of the whole run: connection number i is kept busy while the stages ask for more than i. */
+  connectionStages: z
+    .array(
+      z.object({
+        durationMs: z.int().min(1).max(LIMITS.maxDurationMs),
+        connections: z.int().min(0).max(LIMITS.maxConnections),
+      }),
+    )
+    .max(LIMITS.maxStages)
+    .optional(),
+  /** Comes before `durationMs` and `requests`; whole intervals. */
+  warmupMs: z.int().min(LIMITS.intervalMs).multipleOf(LIMITS.intervalMs).max(LIMITS.maxDurationMs).optional(),
+  /** Requests in flight on one connection at most; absent: 1. */
+  pipeline: z.int().min(1).max(LIMITS.maxPipeline).optional(),
+  retryIdempotent: z.boolean().optional(),
   timeoutMs: z.int().min(1).max(LIMITS.maxTimeoutMs),
   maxReplyHeaderBytes: z.int().min(1).max(LIMITS.maxReplyHeaderBytes),
   maxReplyBodyBytes: z.int().min(1).max(LIMITS.maxReplyBodyBytes),

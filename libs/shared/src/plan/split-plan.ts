@@ -1,9 +1,11 @@
 import { PROTOCOL_VERSION } from '../wire/protocol-version.js';
 import { bodyBytesOf } from './body-bytes.js';
+import { isPaced } from './load-fields.js';
 import type { Plan } from './plan.schema.js';
 import { requestHeaderLines } from './request-lines.js';
 import type { Shard } from './shard.schema.js';
 import { requestTargetOf, shardConnectionOf } from './shard-connection.js';
+import { interleavedShares, type Shares, shardLoadOf } from './shard-load.js';
 import { parseTarget } from './target.js';
 
 /**
@@ -26,10 +28,20 @@ export function splitByWeights(total: number, weights: readonly number[]): numbe
   });
 }
 
+/** Shards of a schedule take turns; those of a closed load get requests as they have connections. */
+function sharesOf(plan: Plan, shardCount: number): Shares {
+  if (isPaced(plan) || plan.stages !== undefined) return interleavedShares(plan, shardCount);
+  const evenWeights = Array.from({ length: shardCount }, () => 1);
+  const connections = splitByWeights(plan.connections, evenWeights);
+  const requests = plan.requests === undefined ? undefined : splitByWeights(plan.requests, connections);
+  return { connections, requests };
+}
+
 /**
  * Cuts a plan into n shards whose requests and connections add up to the plan's exactly.
- * Requests follow connections, so that all shards of one speed end together; every shard has at least one
- * connection and one request per connection. The first shard sends the probe, if the plan wants one.
+ * In a closed load requests follow connections, so that all shards of one speed end together; every shard has
+ * at least one connection and one request per connection. A schedule is dealt out in turn, and may leave a shard
+ * without requests. The first shard sends the probe, if the plan wants one.
  * @param shardCount 1 … plan.connections
  */
 export function splitPlan(plan: Plan, runId: string, shardCount: number): Shard[] {
@@ -38,9 +50,7 @@ export function splitPlan(plan: Plan, runId: string, shardCount: number): Shard[
   }
   const target = parseTarget(plan.target);
   if (typeof target === 'string') throw new TypeError(`plan with a bad target: ${target}`);
-  const evenWeights = Array.from({ length: shardCount }, () => 1);
-  const connections = splitByWeights(plan.connections, evenWeights);
-  const requests = plan.requests === undefined ? undefined : splitByWeights(plan.requests, connections);
+  const { connections, requests } = sharesOf(plan, shardCount);
   const requestTarget = requestTargetOf(plan, target);
   const request = {
     method: plan.method,
@@ -63,6 +73,7 @@ export function splitPlan(plan: Plan, runId: string, shardCount: number): Shard[
     connections: share,
     requests: requests?.[shardIndex],
     durationMs: plan.durationMs,
+    ...shardLoadOf(plan, shardIndex, shardCount),
     timeoutMs: plan.timeoutMs,
     maxReplyHeaderBytes: plan.maxReplyHeaderBytes,
     maxReplyBodyBytes: plan.maxReplyBodyBytes,

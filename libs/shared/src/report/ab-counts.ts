@@ -27,6 +27,7 @@ export function abCounts(report: Pick<Report, 'counters'>): AbCounts {
   const length =
     c.closedWithoutReplyNew +
     c.closedWithoutReplyReused +
+    c.pipelineEnded +
     c.truncated +
     c.malformed +
     c.tooLarge +

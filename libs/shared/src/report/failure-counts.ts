@@ -17,6 +17,7 @@ export const FAILURE_PHRASES: Readonly<Record<FailureClass, string>> = {
   resetAfterFirstByte: 'reset within the reply',
   closedWithoutReplyNew: 'new connection closed without reply',
   closedWithoutReplyReused: 'reused connection closed without reply',
+  pipelineEnded: 'behind a reply that its connection ended with',
   truncated: 'truncated',
   malformed: 'not HTTP',
   tooLarge: 'too large',

@@ -1,5 +1,5 @@
 import { bucketIndexOf, Histogram, highestValueOf, lowestValueOf } from '../metrics/histogram.js';
-import type { Latency } from './report.schema.js';
+import type { Distribution, Latency } from './report.schema.js';
 
 /**
  * The latency row of a report from one histogram, or from several that are added first: total is fresh and
@@ -7,11 +7,6 @@ import type { Latency } from './report.schema.js';
  */
 export function latencyOf(...parts: readonly Histogram[]): Latency {
   const merged = mergedOf(parts);
-  const bins: [number, number][] = [];
-  for (let i = 0; i < merged.counts.length; i++) {
-    const count = merged.counts[i] ?? 0;
-    if (count > 0) bins.push([lowestValueOf(i), count]);
-  }
   return {
     count: merged.total,
     minUs: merged.total === 0 ? 0 : merged.minUs,
@@ -28,7 +23,28 @@ export function latencyOf(...parts: readonly Histogram[]): Latency {
     p99Us: merged.percentileUs(99),
     p999Us: merged.percentileUs(99.9),
     p9999Us: merged.percentileUs(99.99),
-    bins,
+    bins: binsOf(merged),
+  };
+}
+
+function binsOf(histogram: Histogram): [number, number][] {
+  const bins: [number, number][] = [];
+  for (let i = 0; i < histogram.counts.length; i++) {
+    const count = histogram.counts[i] ?? 0;
+    if (count > 0) bins.push([lowestValueOf(i), count]);
+  }
+  return bins;
+}
+
+/** A histogram of numbers that are no times, as the report shows it. */
+export function countsOf(histogram: Histogram): Distribution {
+  return {
+    count: histogram.total,
+    min: histogram.total === 0 ? 0 : histogram.minUs,
+    mean: histogram.meanUs,
+    p50: histogram.percentileUs(50),
+    max: Math.max(histogram.maxUs, 0),
+    bins: binsOf(histogram),
   };
 }
 

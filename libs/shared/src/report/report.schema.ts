@@ -32,6 +32,17 @@ export const latencySchema = z.object({
 });
 export type Latency = z.infer<typeof latencySchema>;
 
+/** Numbers that are no times: exact count and extremes; bins as in a latency. */
+export const distributionSchema = z.object({
+  count: z.number(),
+  min: z.number(),
+  mean: z.number(),
+  p50: z.number(),
+  max: z.number(),
+  bins: z.array(z.tuple([z.number(), z.number()])),
+});
+export type Distribution = z.infer<typeof distributionSchema>;
+
 const countersSchema = z.object(
   Object.fromEntries(COUNTER_NAMES.map((name) => [name, z.number()])) as Record<CounterName, z.ZodNumber>,
 );
@@ -150,6 +161,17 @@ export const reportSchema = z.object({
     wait: latencySchema,
     fresh: latencySchema,
     reused: latencySchema,
+    /** From the planned time to the reply's end; equal to `total` in a closed load, where nothing is planned. */
+    corrected: latencySchema,
+    /** From the planned time to the real send; empty in a closed load. */
+    sendLag: latencySchema,
+  }),
+  /** Complete replies that a connection had carried when it was closed, by who closed it. */
+  requestsPerConnection: z.object({
+    closedByUs: distributionSchema,
+    closedAnnounced: distributionSchema,
+    closedUnannounced: distributionSchema,
+    closedIdle: distributionSchema,
   }),
   seconds: z.array(secondSchema),
   agents: z.array(agentReportSchema),

@@ -10,12 +10,12 @@ import {
   NO_TIME_US,
   type Observations,
 } from '../metrics/interval.js';
-import { latencyOf } from './latency.js';
+import { countsOf, latencyOf } from './latency.js';
 import type { Report } from './report.schema.js';
 
 /**
  * Adds up what shards saw, interval by interval, in any order: over a whole run, or over one shard.
- * Takes about 1 MiB whatever is added. It does not know duplicates: the caller drops them first.
+ * Takes about 2 MiB whatever is added. It does not know duplicates: the caller drops them first.
  */
 export class RunTotals {
   readonly counters: Counters = newCounters();
@@ -32,8 +32,9 @@ export class RunTotals {
   busyShareMax = 0;
   sendLagMaxUs = 0;
 
+  /** A slice of the warm-up is in no total. */
   addInterval(interval: Interval): void {
-    this.add(interval);
+    if (interval.isWarmup !== true) this.add(interval);
   }
 
   /** Adds an interval, or a shard's totals: never both of one shard. */
@@ -83,6 +84,7 @@ export class RunTotals {
   latencies(): Report['latency'] {
     const fresh = this.histogram('fresh');
     const reused = this.histogram('reused');
+    const corrected = this.histogram('corrected');
     return {
       total: latencyOf(fresh, reused),
       processing: latencyOf(this.histogram('freshProcessing'), reused),
@@ -90,6 +92,19 @@ export class RunTotals {
       wait: latencyOf(this.histogram('wait')),
       fresh: latencyOf(fresh),
       reused: latencyOf(reused),
+      // Where nothing was planned, a request is due when it is sent.
+      corrected: corrected.total > 0 ? latencyOf(corrected) : latencyOf(fresh, reused),
+      sendLag: latencyOf(this.histogram('sendLag')),
+    };
+  }
+
+  /** Complete replies of each closed connection, by who closed it. */
+  requestsPerConnection(): Report['requestsPerConnection'] {
+    return {
+      closedByUs: countsOf(this.histogram('servedClosedByUs')),
+      closedAnnounced: countsOf(this.histogram('servedClosedAnnounced')),
+      closedUnannounced: countsOf(this.histogram('servedClosedUnannounced')),
+      closedIdle: countsOf(this.histogram('servedClosedIdle')),
     };
   }
 

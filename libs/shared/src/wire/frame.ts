@@ -35,13 +35,14 @@ const MAGIC_S = 0x53;
 const KIND_INTERVAL = 1;
 const KIND_TOTALS = 2;
 const FLAG_LAST = 1;
+const FLAG_WARMUP = 2;
 
 export function encodeInterval(interval: Interval): Uint8Array<ArrayBuffer> {
   const writer = new ByteWriter();
   writeHead(writer, KIND_INTERVAL, interval);
   writer.varint(interval.number);
   writer.varint(interval.span);
-  writer.u8(interval.isLast ? FLAG_LAST : 0);
+  writer.u8((interval.isLast ? FLAG_LAST : 0) | (interval.isWarmup === true ? FLAG_WARMUP : 0));
   writeObservations(writer, interval);
   return writer.finish();
 }
@@ -63,9 +64,11 @@ export function decodeInterval(bytes: Uint8Array): Interval {
   if (span < 1 || number + span > Number.MAX_SAFE_INTEGER)
     throw new FrameError('frame: interval span is wrong');
   const flags = reader.u8('flags');
-  if (flags > FLAG_LAST) throw new FrameError(`frame: unknown flags ${flags}`);
+  if (flags > (FLAG_LAST | FLAG_WARMUP)) throw new FrameError(`frame: unknown flags ${flags}`);
   const observations = readObservations(reader);
-  return { ...attempt, number, span, isLast: flags === FLAG_LAST, ...observations };
+  const isLast = (flags & FLAG_LAST) !== 0;
+  const warmup = (flags & FLAG_WARMUP) === 0 ? {} : { isWarmup: true };
+  return { ...attempt, number, span, isLast, ...warmup, ...observations };
 }
 
 /** @throws FrameError when the bytes are not a totals frame of this protocol version. */

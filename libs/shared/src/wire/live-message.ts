@@ -33,6 +33,11 @@ export const secondSchema = z.object({
   p50Us: z.number().optional(),
   p99Us: z.number().optional(),
   maxUs: z.number().optional(),
+  /** From the planned time; of paced loads only. */
+  correctedP50Us: z.number().optional(),
+  correctedP99Us: z.number().optional(),
+  /** Present for seconds of the warm-up, which count in no total. */
+  isWarmup: z.literal(true).optional(),
   /** Largest busy share of one engine thread, 0 … 1. */
   busyShareMax: z.number(),
   /**

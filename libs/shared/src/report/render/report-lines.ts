@@ -33,6 +33,7 @@ export function booksSentence(report: Report): string {
     ['in flight at the end', counters.inFlightAtEnd],
     ['lost with agents', lostWithAgent],
     ['not sent, time over', counters.notSentTimeOver],
+    ['not sent, no connection free', counters.notSentNoConnection],
     ['not sent, stopped', counters.notSentStopped],
     ['not sent, fatal error', counters.notSentFatal],
   ];
