@@ -73,6 +73,7 @@ export class ClosedLoad {
   readonly #intervals: IntervalClock;
   readonly #requestBytes: Uint8Array;
   readonly #timeoutUs: number;
+  readonly #connectTimeoutUs: number;
   readonly #isHead: boolean;
   readonly #keepAlive: boolean;
   readonly #isHttp10: boolean;
@@ -96,6 +97,7 @@ export class ClosedLoad {
     this.#intervals = options.intervals;
     this.#requestBytes = options.requestBytes;
     this.#timeoutUs = shard.timeoutMs * 1_000;
+    this.#connectTimeoutUs = (shard.connection?.connectTimeoutMs ?? shard.timeoutMs) * 1_000;
     this.#isHead = shard.request.method === 'HEAD';
     this.#keepAlive = shard.keepAlive;
     this.#isHttp10 = shard.request.httpVersion === '1.0';
@@ -171,6 +173,9 @@ export class ClosedLoad {
     this.#patience.noteOpened();
     connection.backoffMs = 0;
     connection.replies = 0;
+    if (this.#connectTimeoutUs < this.#timeoutUs) {
+      this.#setDeadline(index, connection.startUs + this.#timeoutUs);
+    }
     this.#send(index, connection, nowUs);
   }
 
@@ -229,6 +234,7 @@ export class ClosedLoad {
     const connection = this.#at(index);
     if (!this.#take(index, connection, nowUs)) return;
     connection.state = CONNECTING;
+    if (this.#connectTimeoutUs < this.#timeoutUs) this.#setDeadline(index, nowUs + this.#connectTimeoutUs);
     this.#recorder.count(COUNTER.connectionsAsked, 1);
     this.#transport.open(index);
   }
@@ -358,8 +364,11 @@ export class ClosedLoad {
   #onDeadline(index: number, nowUs: number): void {
     const connection = this.#at(index);
     if (connection.state === CONNECTING) {
-      this.#transport.close(index, true);
-      this.#onConnectFailed(index, connection, FAILURE.connectTimeout, ETIMEDOUT);
+      const transport = this.#transport;
+      const cause = transport.abandon?.(index) ?? CLOSE_CAUSE.timeout;
+      if (transport.abandon === undefined) transport.close(index, true);
+      const errno = cause === CLOSE_CAUSE.timeout ? ETIMEDOUT : 0;
+      this.#onConnectFailed(index, connection, connectFailureOf(cause), errno);
       return;
     }
     if (connection.state === BUSY) {

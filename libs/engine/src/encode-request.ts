@@ -6,8 +6,13 @@ import type { Shard } from '@broadside/shared';
  * their order and the target stand as they are (text is sent as UTF-8).
  */
 export function encodeRequest(shard: Pick<Shard, 'target' | 'request'>): Buffer {
-  const { method, httpVersion, headerLines, body, bodyBase64 } = shard.request;
-  const lines = [`${method} ${shard.target.path} HTTP/${httpVersion}`, ...headerLines, '', ''];
+  const { method, httpVersion, headerLines, body, bodyBase64, requestTarget } = shard.request;
+  const lines = [
+    `${method} ${requestTarget ?? shard.target.path} HTTP/${httpVersion}`,
+    ...headerLines,
+    '',
+    '',
+  ];
   const bodyBytes = bodyBase64 === undefined ? Buffer.from(body ?? '') : Buffer.from(bodyBase64, 'base64');
   return Buffer.concat([Buffer.from(lines.join('\r\n')), bodyBytes]);
 }

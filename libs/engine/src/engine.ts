@@ -4,12 +4,14 @@
  */
 import {
   COUNTER,
+  type FailureReason,
   type Fatal,
   type Interval,
   LIMITS,
   type ProbeResult,
   type Shard,
   type ShardTotals,
+  type TlsFacts,
 } from '@broadside/shared';
 import { Budget } from './budget.js';
 import { type Clock, monotonicClock } from './clock.js';
@@ -17,10 +19,13 @@ import { ClosedLoad } from './closed-load.js';
 import { encodeRequest } from './encode-request.js';
 import { type EnginePhase, movePhase } from './engine-phase.js';
 import type { ProbeOutcome } from './load-events.js';
+import { prepareConnections } from './prepare-connections.js';
 import { IntervalClock } from './recorder/interval-clock.js';
 import { Recorder } from './recorder/recorder.js';
-import { type Lookup, type ResolvedAddress, resolveTarget, systemLookup } from './resolve-target.js';
+import { type Lookup, systemLookup } from './resolve-target.js';
 import { COMMAND, type ShardControl } from './shard-control.js';
+import type { OpenTransportOptions } from './transport/open-transport.js';
+import { TlsSettingsError } from './transport/socket/tls-dialing.js';
 import { SocketTransport } from './transport/socket-transport.js';
 import type { CloseCause, Transport, TransportHandler, TransportName } from './transport/transport.js';
 
@@ -50,7 +55,12 @@ export interface ShardEnd {
   /** All addresses of the target's name, and the one that was used. */
   readonly addresses: readonly string[];
   readonly address: string;
+  /** All that were used, the one above the first of them. */
+  readonly used: readonly string[];
   readonly transport: TransportName;
+  readonly transportNote?: string;
+  readonly tls?: TlsFacts;
+  readonly failureReasons: readonly FailureReason[];
   /** Start as reached minus start as asked for, in µs; 0 when the load was never started. */
   readonly startSkewUs: number;
 }
@@ -64,13 +74,6 @@ export interface ShardRunOptions {
   readonly lookup?: Lookup;
   readonly clock?: Clock;
   readonly openTransport?: (options: OpenTransportOptions) => Transport;
-}
-
-export interface OpenTransportOptions {
-  readonly address: ResolvedAddress;
-  readonly port: number;
-  readonly connections: number;
-  readonly clock: Clock;
 }
 
 export interface ShardRun {
@@ -98,23 +101,24 @@ interface Prepared {
   readonly ok: true;
   readonly transport: Transport;
   readonly requestBytes: Uint8Array;
-  readonly address: ResolvedAddress;
+  readonly peer: string;
   readonly addresses: readonly string[];
+  readonly used: readonly string[];
 }
 
 async function prepare(options: ShardRunOptions): Promise<Prepared | { ok: false; fatal: Fatal }> {
   const { shard, isAllowed, lookup = systemLookup, clock = monotonicClock } = options;
-  const { scheme, host, port } = shard.target;
-  if (scheme !== 'http') {
-    const message = 'https targets are not supported by this version';
-    return { ok: false, fatal: { code: 'NOT_SUPPORTED', message } };
-  }
-  const resolution = await resolveTarget(host, { lookup, isAllowed });
-  if (!resolution.ok) return resolution;
-  const { used: address, addresses } = resolution;
+  const connections = await prepareConnections(shard, { lookup, isAllowed });
+  if (!connections.ok) return connections;
+  const { destination, ...names } = connections;
   const open = options.openTransport ?? ((given) => new SocketTransport(given));
-  const transport = open({ address, port, connections: shard.connections, clock });
-  return { ok: true, transport, requestBytes: encodeRequest(shard), address, addresses };
+  try {
+    const transport = open({ ...destination, connections: shard.connections, clock });
+    return { ...names, transport, requestBytes: encodeRequest(shard) };
+  } catch (error) {
+    if (!(error instanceof TlsSettingsError)) throw error;
+    return { ok: false, fatal: { failureClass: 'tls', code: 'TLS_SETTINGS', message: error.message } };
+  }
 }
 
 class ShardEngine implements TransportHandler {
@@ -134,7 +138,7 @@ class ShardEngine implements TransportHandler {
 
   constructor(options: ShardRunOptions, prepared: Prepared) {
     const { shard, sink } = options;
-    const { transport, requestBytes, address } = prepared;
+    const { transport, requestBytes, peer } = prepared;
     this.#options = options;
     this.#prepared = prepared;
     this.#clock = options.clock ?? monotonicClock;
@@ -154,7 +158,7 @@ class ShardEngine implements TransportHandler {
     this.#load = new ClosedLoad({
       shard,
       requestBytes,
-      peer: `${address.family === 6 ? `[${address.address}]` : address.address}:${shard.target.port}`,
+      peer,
       transport,
       clock: this.#clock,
       budget: this.#budget,
@@ -249,13 +253,21 @@ class ShardEngine implements TransportHandler {
     this.#intervals.noteProbe(tookUs);
     const server = this.#load.serverName.value;
     const reply = { ok: true, status, bodyBytes, ...(server === '' ? {} : { server }) } as const;
-    this.#options.sink.onProbed(fatal === undefined ? reply : { ok: false, fatal }, tookUs);
+    const outcome = fatal === undefined ? reply : ({ ok: false, fatal: this.#withReason(fatal) } as const);
+    this.#options.sink.onProbed(outcome, tookUs);
   }
 
   #onFatal(fatal: Fatal): void {
-    this.#fatal ??= fatal;
+    this.#fatal ??= this.#withReason(fatal);
     this.#countNotSent(COUNTER.notSentFatal);
     this.wake();
+  }
+
+  /** With what the transport knows about failures whose class does not say enough. */
+  #withReason(fatal: Fatal): Fatal {
+    const reason = this.#prepared.transport.facts?.lastReason ?? '';
+    const isVague = fatal.failureClass === 'tls' || fatal.failureClass === 'connectOther';
+    return isVague && reason !== '' ? { ...fatal, message: `${fatal.message}: ${reason}` } : fatal;
   }
 
   /** Closes the budget and books what is left of it. @param counter the reason. */
@@ -271,14 +283,19 @@ class ShardEngine implements TransportHandler {
     this.#load.end();
     if (this.#intervals.boundaryUs === Number.POSITIVE_INFINITY) this.#intervals.begin(nowUs, nowUs);
     this.#move('ended');
-    const { addresses, address, transport } = this.#prepared;
+    const { addresses, used, transport } = this.#prepared;
+    const { note, tls, reasons = [] } = transport.facts ?? {};
     this.#options.sink.onEnded({
       totals: this.#intervals.end(nowUs),
       ...(this.#fatal === undefined ? {} : { fatal: this.#fatal }),
       server: this.#load.serverName.value,
       addresses,
-      address: address.address,
+      address: used[0] ?? '',
+      used,
       transport: transport.name,
+      ...(note === undefined ? {} : { transportNote: note }),
+      ...(tls === undefined ? {} : { tls }),
+      failureReasons: reasons,
       startSkewUs: this.#startSkewUs,
     });
   }

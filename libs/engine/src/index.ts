@@ -1,7 +1,6 @@
 /** The public door of libs/engine: run one shard in this thread, and what that needs. */
 export { type Clock, monotonicClock } from './clock.js';
 export {
-  type OpenTransportOptions,
   runShard,
   type ShardEnd,
   type ShardRun,
@@ -16,4 +15,5 @@ export {
   type TransportChoice,
   type TransportWish,
 } from './transport/choose-transport.js';
+export type { OpenTransportOptions } from './transport/open-transport.js';
 export type { Transport, TransportHandler, TransportName } from './transport/transport.js';

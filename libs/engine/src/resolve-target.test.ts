@@ -15,6 +15,7 @@ it('uses an address as it is, without a look-up', async () => {
   expect(await resolveTarget('192.0.2.7', { lookup: unasked, isAllowed })).toEqual({
     ok: true,
     used: { address: '192.0.2.7', family: 4 },
+    usable: [{ address: '192.0.2.7', family: 4 }],
     addresses: ['192.0.2.7'],
   });
   expect(await resolveTarget('::1', { lookup: unasked, isAllowed })).toMatchObject({ used: { family: 6 } });

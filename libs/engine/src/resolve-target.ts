@@ -14,10 +14,19 @@ export interface ResolveOptions {
   readonly lookup: Lookup;
   /** The target policy, asked about each address and not about the name: names can point anywhere. */
   readonly isAllowed: (address: string) => boolean;
+  /** Only addresses of these families can be used; absent: both. */
+  readonly families?: ReadonlySet<number>;
 }
 
 export type Resolution =
-  | { readonly ok: true; readonly used: ResolvedAddress; readonly addresses: readonly string[] }
+  | {
+      readonly ok: true;
+      readonly used: ResolvedAddress;
+      /** All that can be used, `used` the first of them. */
+      readonly usable: readonly [ResolvedAddress, ...ResolvedAddress[]];
+      /** All there are, in text. */
+      readonly addresses: readonly string[];
+    }
   | { readonly ok: false; readonly fatal: Fatal };
 
 /** The operating system's resolver (hosts file, DNS). */
@@ -45,12 +54,18 @@ export async function resolveTarget(host: string, options: ResolveOptions): Prom
   if (found.length === 0) return refused('ENOTFOUND', `cannot resolve ${host}: the name has no address`);
   const ordered = [...found.filter((a) => a.family === 4), ...found.filter((a) => a.family === 6)];
   const addresses = ordered.map((a) => a.address);
-  const used = ordered.find((a) => options.isAllowed(a.address));
+  const { families } = options;
+  const fitting = families === undefined ? ordered : ordered.filter((a) => families.has(a.family));
+  if (fitting.length === 0) {
+    const message = `${host} (${addresses.join(', ')}) has no address of the family of the addresses to bind`;
+    return refused('EAFNOSUPPORT', message);
+  }
+  const [used, ...more] = fitting.filter((a) => options.isAllowed(a.address));
   if (used === undefined) {
     const what = addresses.join(', ');
     return refused('NOT_ALLOWED', `the target policy does not allow load on ${host} (${what})`);
   }
-  return { ok: true, used, addresses };
+  return { ok: true, used, usable: [used, ...more], addresses };
 }
 
 function refused(code: string, message: string): Resolution {

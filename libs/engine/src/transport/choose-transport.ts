@@ -1,6 +1,7 @@
-import type { OpenTransportOptions } from '../engine.js';
 import { EpollTransport } from './epoll/epoll-transport.js';
 import { probeEpoll } from './epoll/probe-epoll.js';
+import type { OpenTransportOptions, TransportFeature } from './open-transport.js';
+import { orSocket } from './or-socket.js';
 import { SocketTransport } from './socket-transport.js';
 import type { Transport, TransportName } from './transport.js';
 
@@ -8,7 +9,11 @@ import type { Transport, TransportName } from './transport.js';
 export const TRANSPORT_WISHES = ['auto', 'io_uring', 'epoll', 'socket'] as const;
 export type TransportWish = (typeof TRANSPORT_WISHES)[number];
 
+/** What it can do besides plain TCP to one address; for the rest `socket` stands in, which can do everything. */
+const EPOLL_FEATURES: ReadonlySet<TransportFeature> = new Set();
+
 export interface TransportChoice {
+  /** What plain TCP gets. */
   readonly name: TransportName;
   /** One line: why a faster one, or the one asked for, was not taken. */
   readonly note?: string;
@@ -26,7 +31,8 @@ export async function chooseTransport(wish: TransportWish): Promise<TransportCho
   const { libc } = epoll;
   const note =
     wish === 'io_uring' ? { note: 'io_uring is not used: this version has no such transport' } : {};
-  return { name: 'epoll', ...note, open: (options) => new EpollTransport({ ...options, libc }) };
+  const open = (options: OpenTransportOptions) => new EpollTransport({ ...options, libc });
+  return { name: 'epoll', ...note, open: orSocket('epoll', EPOLL_FEATURES, open) };
 }
 
 function socketChoice(note?: string): TransportChoice {

@@ -1,3 +1,5 @@
+import type { TransportFacts } from './transport-facts.js';
+
 /**
  * The border between the engine and the wire. Connections are indexes 0 … c−1, never objects, and the
  * transport speaks in turns: it waits, delivers everything that has happened, then asks `onTurn` how long it
@@ -21,6 +23,13 @@ export interface Transport {
   send(connection: number, bytes: Uint8Array): void;
   /** Closes at once. @param abort with a reset, so that the target stops working on the request too. */
   close(connection: number, abort: boolean): void;
+  /**
+   * Closes a connection that is not open in time, as `close` with a reset does, and says what held it up:
+   * `timeout`, `tls` in the handshake, `other` in a proxy's tunnel. Absent where there is nothing but TCP.
+   */
+  abandon?(connection: number): CloseCause;
+  /** What is known beyond events. */
+  readonly facts?: TransportFacts;
   /** Delivers turns until `onTurn` returns −1, then closes what is open and resolves. */
   run(handler: TransportHandler): Promise<void>;
   /** Makes the next turn come as soon as possible: something changed that `onTurn` must look at. */

@@ -13,6 +13,8 @@ export const IPPROTO_TCP = 6;
 export const TCP_NODELAY = 1;
 export const SOL_SOCKET = 1;
 export const SO_ERROR = 4;
+export const SO_SNDBUF = 7;
+export const SO_RCVBUF = 8;
 export const SO_LINGER = 13;
 
 /** A write to a connection that is gone gives EPIPE instead of a signal that ends the process. */
