@@ -184,14 +184,15 @@ export class RunExecution {
   }
 
   agentLost(agentId: string): void {
-    const lost = this.#openShardsOf(agentId);
-    const [first] = lost;
-    if (first === undefined) return;
-    this.#agents.markLost(agentId);
-    for (const each of lost) this.#lose(each, `agent ${each.agentName} was lost`);
-    // A run whose load has not begun has nothing to go on with.
-    if (this.#orders.startAtUs === undefined)
-      this.#fail(`agent ${first.agentName} was lost before the start`);
+    const open = this.#openShardsOf(agentId);
+    // A shard that is delivered whole is not lost: its result is in the queue, or nobody is left to bring it.
+    for (const each of open) void this.#enqueued?.release(each.key);
+    for (const each of open.filter((shard) => !this.#books.isDelivered(shard))) {
+      this.#agents.markLost(agentId);
+      this.#lose(each, `agent ${each.agentName} was lost`);
+      if (this.#orders.startAtUs === undefined)
+        this.#fail(`agent ${each.agentName} was lost before the start`);
+    }
     this.#checkEnd();
   }
 
@@ -228,7 +229,6 @@ export class RunExecution {
     return progress.agentId === agentId && !progress.isFenced ? progress : undefined;
   }
 
-  /** Shards on the agent of which something is still expected. */
   #openShardsOf(agentId: string): ShardProgress[] {
     return this.#shards.filter((progress) => progress.agentId === agentId && !this.#isOver(progress));
   }

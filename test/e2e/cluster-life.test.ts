@@ -1,0 +1,202 @@
+import { ROUTES } from '@broadside/shared';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startBroadside } from '../cli/broadside.js';
+import type { RunningProcess } from '../support/process.js';
+import { canRun } from '../support/programs.js';
+import { RedisServer } from '../support/redis.js';
+import { WellBehavedTarget } from '../targets/well-behaved-target.js';
+import { fire, type FiredRun, reportOf, startRun } from './command-line.js';
+import { type StartedCoordinator, startAgentProcess, startServe } from './started-cluster.js';
+
+const ENV = { BROADSIDE_JOIN_TOKEN: 'a-join-token-of-this-test' };
+const NAMES = ['one', 'two', 'three'];
+/** The first line of progress tells that the load is on its way. */
+const UNDER_LOAD = /^\d+s {2}/;
+
+describe.runIf(canRun('redis-server'))('a cluster of processes', () => {
+  // Slow enough that a run of some seconds is cheap.
+  const target = new WellBehavedTarget({ delayMs: 5 });
+  let redis: RedisServer;
+  let coordinator: StartedCoordinator;
+  /** By name, so that a test can take one away; the next test finds it replaced. */
+  const agents = new Map<string, RunningProcess>();
+
+  beforeAll(async () => {
+    await target.start();
+    redis = await RedisServer.start();
+    coordinator = await startServe(['--redis', redis.url], ENV);
+  });
+
+  beforeEach(async () => {
+    const missing = NAMES.filter((name) => agents.get(name)?.hasEnded() !== false);
+    await Promise.all(
+      missing.map(async (name) => {
+        const words = ['--join', coordinator.url, '--name', name, '--slots', '2'];
+        agents.set(name, await startAgentProcess(words, ENV));
+      }),
+    );
+  });
+
+  afterAll(async () => {
+    await Promise.all([...agents.values()].map((agent) => agent.stop()));
+    await coordinator.process.stop();
+    await redis.stop();
+    await target.stop();
+  });
+
+  function agentNamed(name: string): RunningProcess {
+    const agent = agents.get(name);
+    if (agent === undefined) throw new Error(`no agent ${name}`);
+    return agent;
+  }
+
+  /** Words for a run of six slots, all there are. */
+  function wholeCluster(...words: string[]): string[] {
+    return ['run', '--coordinator', coordinator.url, '--slots', '6', '-c', '6', ...words, `${target.url}/`];
+  }
+
+  it('finishes two runs that are posted at the same moment and each want every slot', async () => {
+    const seenBefore = target.counters.requestsSeen;
+    const both = await Promise.all([
+      fire(wholeCluster('-n', '601')),
+      fire(wholeCluster('-n', '607')),
+    ]);
+    expect(both.map((fired) => fired.exitCode)).toEqual([0, 0]);
+    expect(both.map((fired) => reportOf(fired).counters.completed)).toEqual([601, 607]);
+    expect(target.counters.requestsSeen - seenBefore).toBe(601 + 607);
+  });
+
+  it('finishes two runs that take what is free', async () => {
+    const where = ['ab', '--agents-at', coordinator.url, '-c', '4', '-k'];
+    const both = await Promise.all([
+      fire([...where, '-n', '401', `${target.url}/`]),
+      fire([...where, '-n', '403', `${target.url}/`]),
+    ]);
+    expect(both.map((fired) => fired.exitCode)).toEqual([0, 0]);
+    expect(both.map((fired) => reportOf(fired).counters.completed)).toEqual([401, 403]);
+  });
+
+  it('lets a run wait while no slot is free, says so, and finishes it', async () => {
+    const first = await startRun(wholeCluster('-d', '2s'));
+    await first.process.waitForLine(UNDER_LOAD);
+    const second = await startRun(wholeCluster('-n', '60'));
+    await second.process.waitForLine(/^queued: waits for free slots: wants 6, 0 of 6 are free$/);
+    expect((await first.ended).exitCode).toBe(0);
+    const waited = await second.ended;
+    expect(waited.exitCode).toBe(0);
+    const report = reportOf(waited);
+    expect(report.counters.completed).toBe(60);
+    // It began only when the first one had ended.
+    const firstEndedAt = reportOf(await first.ended).run.endedAt;
+    expect(Date.parse(report.run.startedAt ?? '')).toBeGreaterThanOrEqual(Date.parse(firstEndedAt) - 100);
+  });
+
+  it('refuses an agent with a wrong token in one line that does not repeat it', async () => {
+    const agent = await startBroadside(['agent', '--join', coordinator.url], {
+      BROADSIDE_JOIN_TOKEN: 'wrong-and-secret',
+    });
+    expect(await agent.exit).toEqual({ exitCode: 5, signal: null });
+    expect(agent.stderr()).toMatch(/^broadside: .*token.*\n$/);
+    expect(agent.stderr() + agent.stdout()).not.toContain('wrong-and-secret');
+  });
+
+  it('goes on without an agent that is killed, and says what is lost', async () => {
+    const seenBefore = target.counters.requestsSeen;
+    const run = await startRun(wholeCluster('-d', '4s', '--timeout', '2s'), 30_000);
+    await run.process.waitForLine(UNDER_LOAD);
+    await agentNamed('two').kill();
+    const fired = await run.ended;
+    expect(fired.exitCode).toBe(3);
+    expectLoss(fired, 'two');
+    const { counters, agents: named, timeTakenUs } = reportOf(fired);
+    // The others sent until the end.
+    expect(timeTakenUs).toBeGreaterThan(3_500_000);
+    expect(named.find((agent) => agent.name === 'one')?.lost).toBe(false);
+    const seen = target.counters.requestsSeen - seenBefore;
+    expect(counters.completed).toBeLessThanOrEqual(seen);
+    // What the books do not know is what the killed agent did since its last interval: two seconds at most.
+    expect(seen - counters.sent).toBeLessThan(counters.sent * (2 / 4));
+  });
+
+  it('takes the killed agent off its list', async () => {
+    await agentNamed('three').kill();
+    await expect.poll(() => namesOf(coordinator.url), { timeout: 8_000 }).toEqual(['one', 'two']);
+  });
+
+  it('drains an agent under SIGTERM: it delivers everything, and the report says what was not sent', async () => {
+    const run = await startRun(wholeCluster('-n', '100000', '-d', '4s'), 30_000);
+    await run.process.waitForLine(UNDER_LOAD);
+    const agent = agentNamed('three');
+    agent.signal('SIGTERM');
+    expect(await agent.exit).toEqual({ exitCode: 0, signal: null });
+    expect(agent.stderr()).toMatch(/draining/);
+    const fired = await run.ended;
+    const report = reportOf(fired);
+    expect(fired.exitCode).toBe(3);
+    expect(report.lostWithAgent).toBe(0);
+    expect(report.agents.map((each) => each.lost)).toEqual([false, false, false]);
+    expect(report.verdict.outcome).toBe('inconclusive');
+    expect(report.ledger.problems.join('\n')).toMatch(/three|left/);
+    const { planned, sent, notSentTimeOver, notSentStopped } = report.counters;
+    expect(planned).toBe(100_000);
+    expect(sent + notSentTimeOver + notSentStopped).toBe(planned);
+  });
+
+  it('is unharmed by all of this', async () => {
+    const fired = await fire(wholeCluster('-n', '666'));
+    expect(fired.exitCode).toBe(0);
+    expect(reportOf(fired).counters.completed).toBe(666);
+    expect(reportOf(fired).agents.map((agent) => agent.shards)).toEqual([2, 2, 2]);
+  });
+});
+
+describe.runIf(canRun('redis-server'))('a coordinator that is told to leave under load', () => {
+  const target = new WellBehavedTarget({ delayMs: 5 });
+  let redis: RedisServer;
+  const started: RunningProcess[] = [];
+  beforeAll(async () => {
+    await target.start();
+    redis = await RedisServer.start();
+  });
+  afterEach(() => Promise.all(started.splice(0).map((each) => each.stop())));
+  afterAll(async () => {
+    await redis.stop();
+    await target.stop();
+  });
+
+  it('ends the load, and everybody gets a clear end', async () => {
+    const coordinator = await startServe(['--redis', redis.url], ENV);
+    started.push(coordinator.process);
+    const agent = await startAgentProcess(['--join', coordinator.url, '--slots', '2'], ENV);
+    started.push(agent);
+    const words = ['run', '--coordinator', coordinator.url, '-d', '60s', '-c', '4', `${target.url}/`];
+    const run = await startRun(words, 40_000);
+    await run.process.waitForLine(UNDER_LOAD);
+    const startMs = performance.now();
+    coordinator.process.signal('SIGTERM');
+    expect(await coordinator.process.exit).toEqual({ exitCode: 0, signal: null });
+    expect(performance.now() - startMs).toBeLessThan(10_000);
+    // The load must not outlive the coordinator's orderly end.
+    await expect.poll(() => target.counters.connectionsOpen, { timeout: 5_000 }).toBe(0);
+    const fired = await run.ended;
+    expect(fired.stderr).not.toMatch(/internal error|\n {4}at /);
+    expect([5, 130, 3]).toContain(fired.exitCode);
+    expect(agent.stderr()).not.toMatch(/internal error|\n {4}at /);
+  });
+});
+
+function expectLoss(fired: FiredRun, name: string): void {
+  const report = reportOf(fired);
+  expect(report.agents.find((agent) => agent.name === name)?.lost).toBe(true);
+  expect(report.verdict.outcome).toBe('inconclusive');
+  expect(report.ledger.balanced).toBe(false);
+  expect(report.ledger.problems.join('\n')).toContain(`agent ${name} was lost`);
+  expect(fired.stdout).toContain(`agent ${name} was lost`);
+}
+
+async function namesOf(url: string): Promise<string[]> {
+  const response = await fetch(`${url}${ROUTES.agents}`);
+  const list: unknown = await response.json();
+  if (!Array.isArray(list)) throw new Error('no list of agents');
+  return list.map((agent: { readonly name: string }) => agent.name).sort();
+}
