@@ -80,7 +80,7 @@ function prepareUnix(
 ): PreparedConnections {
   const name = `unix:${unixPath}`;
   if (!isAllowed(name)) return refused('NOT_ALLOWED', `the target policy does not allow load on ${name}`);
-  const shown = name.length > 64 ? `${name.slice(0, 63)}…` : name;
+  const shown = unixPath.length > 64 ? `${unixPath.slice(0, 63)}…` : unixPath;
   return {
     ok: true,
     addresses: [shown],

@@ -3,19 +3,24 @@ import type { ShardResult } from '@broadside/shared';
 
 const MAX_ADDRESSES = 64;
 
-/** What the engine found at the end, as the job's result; the address that was used comes first. */
+/** What the engine found at the end, as the job's result; the addresses that were used come first. */
 export function shardResultOf(end: ShardEnd, totals: Uint8Array): ShardResult {
   const { runId, shardIndex, attempt } = end.totals;
-  const others = end.addresses.filter((address) => address !== end.address);
+  const used = new Set(end.used);
+  const addresses = [...used, ...end.addresses.filter((address) => !used.has(address))];
   return {
     runId,
     shardIndex,
     attempt,
     totals: Buffer.from(totals).toString('base64'),
-    addresses: [end.address, ...others].slice(0, MAX_ADDRESSES),
+    addresses: addresses.slice(0, MAX_ADDRESSES),
+    addressesUsed: Math.min(used.size, MAX_ADDRESSES),
     startSkewUs: end.startSkewUs,
     ...(end.server === '' ? {} : { server: end.server.slice(0, 200) }),
     transport: end.transport,
+    ...(end.transportNote === undefined ? {} : { transportNote: end.transportNote.slice(0, 300) }),
+    ...(end.tls === undefined ? {} : { tls: end.tls }),
+    ...(end.failureReasons.length === 0 ? {} : { failureReasons: [...end.failureReasons] }),
     ...(end.fatal === undefined ? {} : { fatal: end.fatal }),
   };
 }

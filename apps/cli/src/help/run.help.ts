@@ -13,6 +13,25 @@ Flags override the plan file.
       --timeout TIME       longest time for one request (30s)
       --http-version V     1.1 or 1.0 (1.1)
       --no-keep-alive      a new connection for each request
+      --user NAME:PASS     basic authentication
+      --cookie A=B         add a cookie; may be repeated
+      --connect-timeout T  longest time until a connection is open (the timeout)
+      --bind A,B,…         local addresses for the connections, in turn
+      --addresses WHICH    of a name with several: first, or spread over all (first)
+      --socket-buffer N    bytes of each socket's send and receive buffer
+      --unix-socket PATH   connect to this socket instead of the URL's host
+      --proxy URL          go through an HTTP proxy, http://host[:port] (8080)
+      --proxy-user N:P     basic authentication with the proxy
+      --insecure           do not check the target's certificate
+      --ca FILE            trusted certificates (PEM) instead of the usual ones
+      --cert FILE          client certificate chain (PEM), with its
+      --key FILE           private key (PEM)
+      --server-name NAME   name in the TLS handshake (the URL's host)
+      --no-server-name     none
+      --tls-min V          lowest version of TLS: 1.0, 1.1, 1.2, 1.3
+      --tls-max V          highest
+      --ciphers LIST       in OpenSSL's form
+      --resume-sessions    new connections resume a TLS session
       --slots N            number of engine threads (as many as are free)
       --name TEXT          shown in lists and reports
       --json FILE          write the full report as JSON; - is stdout
@@ -21,7 +40,8 @@ Flags override the plan file.
   -q, --quiet              no progress
 
 A plan file has the same names: target, requests, duration, connections, method, headers, body, timeout,
-httpVersion, keepAlive, slots, name.
+httpVersion, keepAlive, user, connectTimeout, bind, addresses, socketBufferBytes, unixSocket, proxy, proxyUser,
+tls (verify, ca, cert, key, serverName, minVersion, maxVersion, ciphers, resumeSessions), slots, name.
 
 Exit codes: 0 pass, 1 fail, 2 bad flags or plan, 3 inconclusive, 4 could not be carried out, 5 coordinator,
 6 file, 130 interrupted.

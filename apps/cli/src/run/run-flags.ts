@@ -1,6 +1,12 @@
 import { EXIT, LIMITS, type Plan, parsePlan } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
 import { type ReadFlags, readFlags } from '../flags.js';
+import {
+  CONNECTION_FLAGS,
+  connectionPlanFields,
+  cookieLines,
+  FLAG_OF_CONNECTION_FIELD,
+} from './connection-flags.js';
 import { describePlanProblems, type PlanFile, readPlanFile } from './plan-file.js';
 import { readNamedFile } from './read-file.js';
 
@@ -24,6 +30,7 @@ const FLAGS = {
   timeout: { type: 'string' },
   'http-version': { type: 'string' },
   'no-keep-alive': { type: 'boolean' },
+  ...CONNECTION_FLAGS,
   slots: { type: 'string' },
   name: { type: 'string' },
   json: { type: 'string' },
@@ -83,7 +90,9 @@ async function planFields(values: RunValues, file: PlanFile | undefined): Promis
   if (values.name !== undefined) fields['name'] = values.name;
   if (values['http-version'] !== undefined) fields['httpVersion'] = values['http-version'];
   if (values['no-keep-alive'] === true) fields['keepAlive'] = false;
-  if (values.header !== undefined) fields['headers'] = [...headersOf(file), ...values.header];
+  const headers = [...cookieLines(values), ...(values.header ?? [])];
+  if (headers.length > 0) fields['headers'] = [...headersOf(file), ...headers];
+  Object.assign(fields, await connectionPlanFields(values, file));
   if (values.body !== undefined) override(fields, 'body', 'bodyBase64', values.body);
   if (values['body-file'] !== undefined) {
     const bytes = await readNamedFile('body file', values['body-file'], LIMITS.maxRequestBodyBytes);
@@ -124,12 +133,13 @@ const FLAG_OF_FIELD: Readonly<Record<string, { readonly flag: string; readonly v
   name: { flag: '--name', value: 'name' },
   bodyBase64: { flag: '--body-file', value: 'body-file' },
   body: { flag: '--body', value: 'body' },
+  ...FLAG_OF_CONNECTION_FIELD,
 };
 
 /** A problem of a field that a flag gave is shown under the flag's name. */
 function nameFlag(values: RunValues, file: PlanFile | undefined) {
   return (problem: { readonly path: string; readonly message: string }) => {
-    const entry = FLAG_OF_FIELD[problem.path.split('.')[0] ?? ''];
+    const entry = FLAG_OF_FIELD[problem.path] ?? FLAG_OF_FIELD[problem.path.split('.')[0] ?? ''];
     if (entry !== undefined && values[entry.value] !== undefined) return { ...problem, path: entry.flag };
     if (problem.path === 'target' && file === undefined) return { ...problem, path: 'URL' };
     return problem;

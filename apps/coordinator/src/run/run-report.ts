@@ -15,6 +15,7 @@ import {
   type ShardAttempt,
 } from '@broadside/shared';
 import type { ShardProgress } from './shard-progress.js';
+import { failureReasonsOf, targetFactsOf } from './target-facts.js';
 
 export interface RunReportInput {
   readonly plan: Plan;
@@ -59,14 +60,17 @@ export async function reportOf(input: RunReportInput): Promise<Report> {
       ...(shard.requests === undefined ? {} : { requests: shard.requests }),
       ...(counters === undefined ? {} : { counters: countersToRecord(counters) }),
       ...(result === undefined ? {} : { startSkewUs: result.startSkewUs, transport: result.transport }),
+      ...(result?.transportNote === undefined ? {} : { transportNote: result.transportNote }),
       ...(check.sum === undefined ? {} : { busyShareMax: check.sum.busyShareMax }),
       ...(fatal === undefined ? {} : { fatal }),
     });
   }
+  const results = input.shards.flatMap(({ result }) => (result === undefined ? [] : [result]));
   return buildReport({
     plan: input.plan,
     run: input.run,
-    target: targetFacts(input.shards),
+    target: targetFactsOf(results),
+    failureReasons: failureReasonsOf(results),
     totals: input.totals,
     seconds: [...input.seconds],
     agents: input.agents,
@@ -79,20 +83,17 @@ export async function reportOf(input: RunReportInput): Promise<Report> {
   });
 }
 
-/** Addresses and server name as the first shard that knows them saw them. */
-function targetFacts(shards: readonly ShardProgress[]): Report['target'] {
-  const results = shards.flatMap((progress) => (progress.result === undefined ? [] : [progress.result]));
-  const addresses = results.find((result) => result.addresses.length > 0)?.addresses ?? [];
-  const server = results.find((result) => result.server !== undefined)?.server;
-  return { addresses, ...(server === undefined ? {} : { server }) };
-}
-
 /** Bytes of one request on the wire, as the engine encodes it: request line, header lines, blank line, body. */
 function requestSize(shards: readonly ShardProgress[]): { requestBytes: number; requestBodyBytes: number } {
   const shard = shards[0]?.shard;
   if (shard === undefined) return { requestBytes: 0, requestBodyBytes: 0 };
-  const { method, httpVersion, headerLines, body, bodyBase64 } = shard.request;
-  const head = [`${method} ${shard.target.path} HTTP/${httpVersion}`, ...headerLines, '', ''].join('\r\n');
+  const { method, httpVersion, headerLines, body, bodyBase64, requestTarget } = shard.request;
+  const head = [
+    `${method} ${requestTarget ?? shard.target.path} HTTP/${httpVersion}`,
+    ...headerLines,
+    '',
+    '',
+  ].join('\r\n');
   const requestBodyBytes =
     bodyBase64 === undefined ? Buffer.byteLength(body ?? '') : Buffer.byteLength(bodyBase64, 'base64');
   return { requestBytes: Buffer.byteLength(head) + requestBodyBytes, requestBodyBytes };

@@ -5,6 +5,7 @@ import {
   type RunDetail,
   type RunState,
   type RunSummary,
+  redactPlan,
   reportSchema,
   runStateSchema,
   type Shard,
@@ -115,6 +116,7 @@ export class RunRepository {
     return rows.map((row) => summaryOf(row, planSchema.parse(row.plan)));
   }
 
+  /** The plan without its secrets: this is what leaves the coordinator. */
   async find(runId: string): Promise<RunDetail | undefined> {
     const row = await this.#store.db
       .selectFrom('runs')
@@ -122,7 +124,7 @@ export class RunRepository {
       .where('id', '=', runId)
       .executeTakeFirst();
     if (row === undefined) return undefined;
-    const plan = planSchema.parse(row.plan);
+    const plan = redactPlan(planSchema.parse(row.plan));
     const report = row.report === null ? undefined : reportSchema.parse(row.report);
     return { ...summaryOf(row, plan), plan, ...(report === undefined ? {} : { report }) };
   }

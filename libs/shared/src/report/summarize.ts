@@ -16,7 +16,7 @@ export interface ReportInput {
   readonly plan: Plan;
   readonly run: Report['run'];
   readonly target: Report['target'];
-  readonly failureReasons?: Report['failureReasons'];
+  readonly failureReasons?: Report['failureReasons'] | undefined;
   /** Sum of the intervals of all shards. */
   readonly totals: RunTotals;
   readonly seconds: Report['seconds'];

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { planSchema } from '../plan/plan.schema.js';
+import { redactedFields } from '../plan/redact-plan.js';
 import { agentIdSchema, runIdSchema } from '../plan/shard.schema.js';
+import { REDACTED } from '../plan/tls.schema.js';
 import { reportSchema } from '../report/report.schema.js';
 import { runStateSchema } from './live-message.js';
 import { machineSchema } from './machine.schema.js';
@@ -18,7 +20,13 @@ export const ROUTES = {
   openApi: '/api/docs',
 } as const;
 
-export const createRunSchema = planSchema;
+/** A plan that was copied from a report lacks its secrets, and would only fail at the target. */
+export const createRunSchema = planSchema.superRefine((plan, context) => {
+  for (const field of redactedFields(plan)) {
+    const message = `holds ${REDACTED} in place of a secret; give the secret again`;
+    context.addIssue({ code: 'custom', path: field.split('.'), message });
+  }
+});
 
 export const runSummarySchema = z.object({
   id: runIdSchema,
