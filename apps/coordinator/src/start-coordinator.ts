@@ -4,6 +4,7 @@
  */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { BroadsideError } from '@broadside/shared';
 import { type Logger, pino } from 'pino';
 import type { Building, PartsInput } from './build-parts.js';
@@ -15,6 +16,8 @@ import type { Store } from './storage/store.js';
 
 /** One part that does not let go must not keep the others from it. */
 const CLOSE_TIMEOUT_MS = 15_000;
+/** How long the reports of runs that ended with the coordinator can still be asked for. */
+const REPORT_GRACE_MS = 1_000;
 
 /** See `configSchema` for each setting. */
 export interface CoordinatorOptions extends ConfigInput {
@@ -63,7 +66,9 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Coo
   const server = app.getHttpServer() as Server;
   parts.upgrades.attach(server);
   closers.add(async () => {
-    await parts.runs.close();
+    const endedRuns = await parts.runs.close();
+    // Whoever follows such a run has just been told that it has ended, and now asks for its report.
+    if (endedRuns > 0) await delay(REPORT_GRACE_MS);
     await Promise.all([parts.agents.close(), parts.live.close()]);
     server.closeAllConnections();
     await app.close();

@@ -129,12 +129,16 @@ export class RunService {
     return { kind: 'state', runId, state, ...(reason === undefined ? {} : { reason }) };
   }
 
-  /** Stops everything that runs or waits, and returns when it has ended, or the time is up. */
-  async close(): Promise<void> {
+  /**
+   * Stops everything that runs or waits, and returns when it has ended, or the time is up.
+   * @returns how many runs were ended by this; somebody may still want their reports.
+   */
+  async close(): Promise<number> {
     this.#isAccepting = false;
     for (const timer of this.#forgetTimers) clearTimeout(timer);
     const reason = 'the coordinator is stopping';
-    await Promise.all([...this.#waiting].map((run) => this.#cancel(run, reason)));
+    const waiting = [...this.#waiting];
+    await Promise.all(waiting.map((run) => this.#cancel(run, reason)));
     const executions = [...this.#executions.values()];
     for (const execution of executions) execution.stop(reason);
     let timer: NodeJS.Timeout | undefined;
@@ -145,6 +149,7 @@ export class RunService {
     clearTimeout(timer);
     for (const execution of executions) execution.giveUp();
     await Promise.all(executions.map((execution) => execution.ended));
+    return waiting.length + executions.length;
   }
 
   #listen(): void {
