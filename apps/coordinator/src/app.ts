@@ -30,12 +30,14 @@ const KEEP_ALIVE_TIMEOUT_MS = 30_000;
 export async function createApp(options: AppOptions): Promise<NestExpressApplication> {
   const { building, apiToken, log } = options;
   const parts = building.then((built) => built.parts);
+  const logger = new NestLogger(log);
   const app = await NestFactory.create<NestExpressApplication>(AppModule.of(parts), {
-    logger: new NestLogger(log),
+    logger,
     // A failure to build is thrown to the caller, who can say what it was.
     abortOnError: false,
     bodyParser: false,
   });
+  logger.endStart();
   app.disable('x-powered-by');
   app.use(securityHeaders);
   app.use(apiToken === undefined ? requireLoopbackName : requireApiToken(new Secret(apiToken)));

@@ -11,8 +11,10 @@ import type { Building, PartsInput } from './build-parts.js';
 import { type Config, type ConfigInput, parseConfig } from './config/config.schema.js';
 import { newToken } from './http/secret.js';
 import type { QueueWiring, ShardQueueWiring } from './queue/bull-wiring.js';
+import { QueueError } from './queue/queue-error.js';
 import { QUEUE_PREFIX } from './queue-prefix.js';
 import type { Store } from './storage/store.js';
+import { StoreError } from './storage/store-error.js';
 
 /** One part that does not let go must not keep the others from it. */
 const CLOSE_TIMEOUT_MS = 15_000;
@@ -39,7 +41,8 @@ export interface Coordinator {
 
 /**
  * Starts a coordinator; when it resolves, runs are accepted.
- * @throws BroadsideError, StoreError or QueueError, each one clear line without secrets.
+ * @throws BroadsideError in one clear line without secrets: `invalid` for settings, `unavailable` for a store,
+ *   a queue or a port that cannot be used.
  */
 export async function startCoordinator(options: CoordinatorOptions = {}): Promise<Coordinator> {
   const { logger, ...input } = options;
@@ -50,6 +53,9 @@ export async function startCoordinator(options: CoordinatorOptions = {}): Promis
     return await start(config, log, closers);
   } catch (error) {
     await closers.closeAll();
+    if (error instanceof StoreError || error instanceof QueueError) {
+      throw new BroadsideError('unavailable', error.message, { cause: error });
+    }
     throw error;
   }
 }

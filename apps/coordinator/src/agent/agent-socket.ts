@@ -17,7 +17,7 @@ import { WebSocket } from 'ws';
 import type { AgentLink, Hello } from './agent-registry.js';
 
 /** WebSocket close codes (RFC 6455 7.4.1). */
-export const CLOSE = { goingAway: 1001, notAccepted: 1003, policy: 1008 } as const;
+export const CLOSE = { goingAway: 1001, notAccepted: 1003, policy: 1008, internal: 1011 } as const;
 
 const HELLO_TIMEOUT_MS = 5_000;
 /** An agent that does not read its few small messages is not there any more. */
@@ -30,6 +30,8 @@ export interface AgentSocketEvents {
   onInterval(socket: AgentSocket, interval: Interval, frame: Buffer): void;
   /** It sent what is no message of this protocol, and is being closed. */
   onGarbage(socket: AgentSocket, reason: string): void;
+  /** Something of ours failed over what it sent; its socket is being closed, everybody else goes on. */
+  onDefect(socket: AgentSocket, error: unknown): void;
   /** Last of all, once. */
   onClosed(socket: AgentSocket): void;
 }
@@ -48,7 +50,13 @@ export class AgentSocket implements AgentLink {
     // A message above maxPayload and the like: ws closes the socket by itself afterwards.
     socket.on('error', (error) => this.#events.onGarbage(this, error.message));
     socket.on('message', (payload: Buffer, isBinary: boolean) => {
-      if (socket.readyState === WebSocket.OPEN) this.#receive(payload, isBinary);
+      if (socket.readyState !== WebSocket.OPEN) return;
+      try {
+        this.#receive(payload, isBinary);
+      } catch (error) {
+        this.#events.onDefect(this, error);
+        this.close(CLOSE.internal, 'a defect of the coordinator');
+      }
     });
     socket.once('close', () => {
       clearTimeout(this.#helloTimer);

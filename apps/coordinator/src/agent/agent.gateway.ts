@@ -142,6 +142,10 @@ export class AgentGateway implements AgentSocketEvents {
     this.#parts.log.warn(`closed the socket of ${this.#nameOf(socket)}: ${reason}`);
   }
 
+  onDefect(socket: AgentSocket, error: unknown): void {
+    this.#parts.log.error({ err: error }, `a message of ${this.#nameOf(socket)} could not be handled`);
+  }
+
   onClosed(socket: AgentSocket): void {
     this.#sockets.delete(socket);
     const { agentId } = socket;
