@@ -1,5 +1,7 @@
 import { EpollTransport } from './epoll/epoll-transport.js';
 import { probeEpoll } from './epoll/probe-epoll.js';
+import { IoUringTransport } from './io-uring/io-uring-transport.js';
+import { probeIoUring } from './io-uring/probe-io-uring.js';
 import type { OpenTransportOptions, TransportFeature } from './open-transport.js';
 import { orSocket } from './or-socket.js';
 import { SocketTransport } from './socket-transport.js';
@@ -9,8 +11,9 @@ import type { Transport, TransportName } from './transport.js';
 export const TRANSPORT_WISHES = ['auto', 'io_uring', 'epoll', 'socket'] as const;
 export type TransportWish = (typeof TRANSPORT_WISHES)[number];
 
-/** What it can do besides plain TCP to one address; for the rest `socket` stands in, which can do everything. */
+/** What each can do besides plain TCP to one address; for the rest `socket` stands in, which can do everything. */
 const EPOLL_FEATURES: ReadonlySet<TransportFeature> = new Set();
+const IO_URING_FEATURES: ReadonlySet<TransportFeature> = new Set();
 
 export interface TransportChoice {
   /** What plain TCP gets. */
@@ -26,13 +29,24 @@ export interface TransportChoice {
  */
 export async function chooseTransport(wish: TransportWish): Promise<TransportChoice> {
   if (wish === 'socket') return socketChoice();
+  let note = '';
+  if (wish !== 'epoll') {
+    const ioUring = await probeIoUring();
+    if (ioUring.ok) {
+      const { libc } = ioUring;
+      const open = (options: OpenTransportOptions) => new IoUringTransport({ ...options, libc });
+      return { name: 'io_uring', open: orSocket('io_uring', IO_URING_FEATURES, open) };
+    }
+    note = `io_uring is not used: ${ioUring.reason}`;
+  }
   const epoll = await probeEpoll();
   if (!epoll.ok) return socketChoice(`epoll is not used: ${epoll.reason}`);
   const { libc } = epoll;
-  const note =
-    wish === 'io_uring' ? { note: 'io_uring is not used: this version has no such transport' } : {};
-  const open = (options: OpenTransportOptions) => new EpollTransport({ ...options, libc });
-  return { name: 'epoll', ...note, open: orSocket('epoll', EPOLL_FEATURES, open) };
+  return {
+    name: 'epoll',
+    ...(note === '' ? {} : { note }),
+    open: orSocket('epoll', EPOLL_FEATURES, (options) => new EpollTransport({ ...options, libc })),
+  };
 }
 
 function socketChoice(note?: string): TransportChoice {

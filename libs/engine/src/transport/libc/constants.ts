@@ -19,6 +19,8 @@ export const SO_LINGER = 13;
 
 /** A write to a connection that is gone gives EPIPE instead of a signal that ends the process. */
 export const MSG_NOSIGNAL = 0x4000;
+/** With io_uring a send is done when all bytes are written. */
+export const MSG_WAITALL = 0x100;
 
 export const CLOCK_MONOTONIC = 1;
 export const TFD_NONBLOCK = 0o4000;

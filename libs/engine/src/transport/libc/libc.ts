@@ -5,6 +5,16 @@
  */
 import type { LibraryHandle } from 'koffi';
 
+type IoUringEnterArguments = [
+  call: number,
+  ringFd: number,
+  toSubmit: number,
+  minComplete: number,
+  flags: number,
+  argumentAddress: number,
+  argumentSizeBytes: number,
+];
+
 export interface Libc {
   socket(domain: number, type: number, protocol: number): number;
   connect(fd: number, address: number, sizeBytes: number): number;
@@ -31,10 +41,26 @@ export interface Libc {
   ): number;
   timerfdCreate(clock: number, flags: number): number;
   timerfdSettime(fd: number, flags: number, address: number, oldAddress: number): number;
+  /** @returns an address, −1 when it failed. */
+  mmap(
+    address: number,
+    sizeBytes: number,
+    protection: number,
+    flags: number,
+    fd: number,
+    offset: number,
+  ): number;
+  munmap(address: number, sizeBytes: number): number;
+  /** System calls that have no function of their own, by number. */
+  ioUringSetup(call: number, entries: number, parametersAddress: number): number;
+  ioUringEnter: (...args: IoUringEnterArguments) => number;
+  ioUringRegister(call: number, ringFd: number, operation: number, address: number, count: number): number;
   /** Why the last call failed. Ask at once: the next call of anything may change it. */
   errno(): number;
   /** Where a buffer's bytes are. They stay there as long as the caller keeps the buffer. */
   addressOf(bytes: ArrayBufferView): number;
+  /** Memory that is not JavaScript's. It must not be touched any more once it is unmapped. */
+  viewOf(address: number, sizeBytes: number): ArrayBuffer;
 }
 
 export type LoadedLibc =
@@ -77,6 +103,7 @@ async function load(): Promise<LoadedLibc> {
 interface Memory {
   errno(): number;
   address(value: ArrayBufferView): bigint;
+  view(address: number, sizeBytes: number): ArrayBuffer;
 }
 
 /** @throws when a function is missing. koffi has no ssize_t: int64_t is the same here. */
@@ -99,7 +126,27 @@ function bind(library: LibraryHandle, memory: Memory): Libc {
     ...(epollPwait2 === undefined ? {} : { epollPwait2 }),
     timerfdCreate: library.func('int timerfd_create(int, int)'),
     timerfdSettime: library.func('int timerfd_settime(int, int, uintptr_t, uintptr_t)'),
+    mmap: library.func('int64_t mmap(uintptr_t, size_t, int, int, int, int64_t)'),
+    munmap: library.func('int munmap(uintptr_t, size_t)'),
+    ioUringSetup: library.func('syscall', 'int', ['int64_t', 'uint32_t', 'uintptr_t']),
+    ioUringEnter: library.func('syscall', 'int', [
+      'int64_t',
+      'uint32_t',
+      'uint32_t',
+      'uint32_t',
+      'uint32_t',
+      'uintptr_t',
+      'size_t',
+    ]),
+    ioUringRegister: library.func('syscall', 'int', [
+      'int64_t',
+      'uint32_t',
+      'uint32_t',
+      'uintptr_t',
+      'uint32_t',
+    ]),
     errno: () => memory.errno(),
+    viewOf: (address, sizeBytes) => memory.view(address, sizeBytes),
     addressOf: (bytes) => Number(memory.address(bytes)),
   };
 }

@@ -42,10 +42,13 @@ export class TcpSockets {
     return this.#target.length;
   }
 
-  /** A non-blocking socket that sends small pieces at once. @returns a descriptor, or errno as negative. */
-  create(): number {
+  /**
+   * A socket that sends small pieces at once. io_uring needs a blocking one: with others it does not wait for
+   * room. @returns a descriptor, or errno as negative.
+   */
+  create(isBlocking = false): number {
     const libc = this.#libc;
-    const fd = libc.socket(this.#family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const fd = libc.socket(this.#family, SOCK_STREAM | SOCK_CLOEXEC | (isBlocking ? 0 : SOCK_NONBLOCK), 0);
     if (fd < 0) return -libc.errno();
     libc.setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, this.#wordsAddress, 4);
     return fd;
@@ -70,8 +73,11 @@ export class TcpSockets {
 
   /** @param abort with a reset instead of an orderly end. */
   close(fd: number, abort: boolean): void {
-    const libc = this.#libc;
-    if (abort) libc.setsockopt(fd, SOL_SOCKET, SO_LINGER, this.#wordsAddress + 4, 8);
-    libc.close(fd);
+    if (abort) this.resetOnClose(fd);
+    this.#libc.close(fd);
+  }
+
+  resetOnClose(fd: number): void {
+    this.#libc.setsockopt(fd, SOL_SOCKET, SO_LINGER, this.#wordsAddress + 4, 8);
   }
 }
