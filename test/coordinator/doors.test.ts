@@ -4,6 +4,7 @@ import {
   type AgentSummary,
   type ErrorBody,
   errorBodySchema,
+  LIMITS,
   ROUTES,
   type RunSummary,
 } from '@broadside/shared';
@@ -79,7 +80,7 @@ describe('strangers at the agent socket', () => {
     expect((await say(randomBytes(64))).code).toBe(1003);
     expect((await say(hello, randomBytes(4_096))).code).toBe(1003);
     expect((await say(hello, '{"kind":"nonsense"}')).code).toBe(1003);
-    expect((await say(hello, Buffer.alloc(2_000_000))).code).toBe(1009);
+    expect((await say(hello, Buffer.alloc(LIMITS.maxFrameBytes + 1))).code).toBe(1009);
     release();
     const { report } = await under.finished(runId);
     expect(report?.ledger.problems).toEqual([]);
@@ -214,5 +215,23 @@ describe('a coordinator with an API token', () => {
 
   it('does not listen beyond loopback without tokens', async () => {
     await expect(startCoordinator({ host: '0.0.0.0' })).rejects.toThrow(/joinToken.*apiToken/);
+  });
+});
+
+describe('a coordinator that cannot start', () => {
+  it('says why in one sentence without a secret, and leaves nothing behind', async () => {
+    const password = 'hunter2-hunter2';
+    for (const [options, reason] of [
+      [{ databaseUrl: `postgres://user:${password}@127.0.0.1:1/db` }, /cannot use the database/],
+      [{ dataDir: '/dev/null/store' }, /cannot keep the store/],
+      [{ port: Number(new URL(under.coordinator.url).port) }, /cannot listen on .*: another program/],
+    ] as const) {
+      const failure = await startCoordinator({ logger: pino({ level: 'silent' }), ...options }).catch(
+        (error: unknown) => error,
+      );
+      expect(failure).toMatchObject({ code: 'unavailable' });
+      expect(String(failure)).toMatch(reason);
+      expect(String(failure)).not.toContain(password);
+    }
   });
 });

@@ -14,12 +14,13 @@ import { apiDocs } from './http/api-docs.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { jsonBody } from './http/json-body.js';
 import { Secret } from './http/secret.js';
-import { NestLogger } from './nest-logger.js';
+import type { NestLogger } from './nest-logger.js';
 
 export interface AppOptions {
   readonly building: Promise<Building>;
   readonly apiToken: string | undefined;
   readonly log: Logger;
+  readonly logger: NestLogger;
 }
 
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -28,16 +29,16 @@ const KEEP_ALIVE_TIMEOUT_MS = 30_000;
 
 /** Built, and not yet listening. */
 export async function createApp(options: AppOptions): Promise<NestExpressApplication> {
-  const { building, apiToken, log } = options;
+  const { building, apiToken, log, logger } = options;
   const parts = building.then((built) => built.parts);
-  const logger = new NestLogger(log);
+  // Nest comes to wait for them a little later; a failure before that is not lost, because `building` has it too.
+  parts.catch(() => undefined);
   const app = await NestFactory.create<NestExpressApplication>(AppModule.of(parts), {
     logger,
     // A failure to build is thrown to the caller, who can say what it was.
     abortOnError: false,
     bodyParser: false,
   });
-  logger.endStart();
   app.disable('x-powered-by');
   app.use(securityHeaders);
   app.use(apiToken === undefined ? requireLoopbackName : requireApiToken(new Secret(apiToken)));

@@ -10,6 +10,7 @@ import { type Logger, pino } from 'pino';
 import type { Building, PartsInput } from './build-parts.js';
 import { type Config, type ConfigInput, parseConfig } from './config/config.schema.js';
 import { newToken } from './http/secret.js';
+import { NestLogger } from './nest-logger.js';
 import type { QueueWiring, ShardQueueWiring } from './queue/bull-wiring.js';
 import { QueueError } from './queue/queue-error.js';
 import { QUEUE_PREFIX } from './queue-prefix.js';
@@ -67,7 +68,8 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Coo
   // Whoever waits for the parts first gets the error; the other must not count as unhandled.
   building.catch(() => undefined);
   const { createApp } = await import('./app.js');
-  const app = await createApp({ building, log, apiToken: config.apiToken });
+  const logger = new NestLogger(log);
+  const app = await createApp({ building, log, logger, apiToken: config.apiToken });
   const { parts, wiring } = await building;
   const server = app.getHttpServer() as Server;
   parts.upgrades.attach(server);
@@ -82,6 +84,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Coo
   });
   await parts.runs.open();
   await listen(() => app.listen(config.port, config.host), config);
+  logger.endStart();
   // A TCP server that listens has an address with a port.
   const { port } = server.address() as AddressInfo;
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
