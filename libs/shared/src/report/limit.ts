@@ -1,103 +1,119 @@
-import { formatBytes, formatCounted, formatDurationMs, formatLatencyUs } from '../units.js';
-import { failedIn } from './failure-counts.js';
-import { latencyAtRankUs } from './latency.js';
-import type { Report, Verdict } from './report.schema.js';
+/**
+ * Says which side was the limit, from the evidence of one run only (design section 8). The first that holds:
+ *
+ *   too few replies                                                undecided
+ *   rate: nearly all that was due was sent on time                 plan
+ *   an engine thread without spare time in most seconds            generator
+ *   an engine thread neither with nor without spare time           undecided
+ *   rate: requests waited for connections                          target where replies slowed down, else plan
+ *   an agent's link nearly full                                    network
+ *   the target sheds load: 429, 503, timeouts                      target
+ *   one connection                                                 plan
+ *   times like the shortest: nothing queued                        plan
+ *   waits far above the shortest: requests queued beyond us        target, unless we took its CPUs
+ *   anything else                                                  undecided
+ *
+ * A queue must form before whatever is full, and nowhere else: a thread that has time to spare is not full, so
+ * it cannot be the limit, and what queued then queued beyond it. The shortest wait stands for an idle target,
+ * because the first replies of a run found no queue. Each rule has its reasons in docs/MEASUREMENT.md.
+ */
+import { formatCounted, formatDurationMs } from '../units.js';
+import type { Second } from '../wire/live-message.js';
+import {
+  DEMAND_FULL,
+  DEMAND_SPARE,
+  demandOf,
+  percent,
+  RUN_DELAY_HIGH,
+  STEAL_HIGH,
+} from './generator-demand.js';
+import { limitBeyondGenerator } from './limit-beyond-generator.js';
+import { type Limit, undecided } from './limit-finding.js';
+import { missedRateLimit, reachedRateLimit } from './paced-limit.js';
+import type { Report } from './report.schema.js';
 
-/** An engine thread that is busier than this has no time left to keep its connections busy. */
-const BUSY_SHARE_FULL = 0.9;
-/** Below this in every second the engine threads had time to spare. */
-const BUSY_SHARE_SPARE = 0.7;
 /** Fewer replies than this say nothing about a limit. */
 const MIN_REPLIES = 100;
-/** A median wait of at most so many times the fastest reply means that nothing queued. */
-const NO_QUEUE_FACTOR = 2;
-/** From so many times on, requests queued somewhere beyond the generator. */
-const QUEUE_FACTOR = 4;
-/** Close to one gigabit per second, where a network is a likelier limit than a server. */
-const FAST_BYTES_PER_S = 100 * 1_048_576;
+/** The threads have time to spare when they have it in this share of the seconds: one hiccup is none. */
+const USUAL_SHARE = 0.9;
 
-export interface Limit {
-  readonly limit: Verdict['limit'];
-  readonly reasons: readonly string[];
-  readonly advice: readonly string[];
-}
-
-/**
- * Says which side was the limit, from the evidence of one run only (design section 8):
- *
- *   an engine thread ≥ 90 % busy in most seconds        generator
- *   threads idle, median wait ≤ 2 × the fastest         plan: nothing queued, more connections would do more
- *   threads idle, median wait ≥ 4 × the fastest         target: requests queued beyond the generator
- *   anything between, a short run, a fast network       undecided
- *
- * The fastest wait is a fair stand-in for an idle target because the first replies of a run found no queue.
- */
 export function limitOf(report: Omit<Report, 'verdict'>): Limit {
-  const busyShares = report.seconds.filter((s) => s.sent > 0 || s.completed > 0).map((s) => s.busyShareMax);
+  const seconds = report.seconds.filter((s) => s.isWarmup !== true && (s.sent > 0 || s.completed > 0));
   const replies = report.latency.wait.count;
-  if (busyShares.length === 0 || replies < MIN_REPLIES) {
+  if (seconds.length === 0 || replies < MIN_REPLIES) {
     const seen = `${formatCounted(replies, 'reply', 'replies')} in ${formatDurationMs(report.timeTakenUs / 1_000)}`;
     return undecided(`too little to tell who was the limit: ${seen}`);
   }
-  const fullSeconds = busyShares.filter((share) => share >= BUSY_SHARE_FULL).length;
-  if (fullSeconds * 2 > busyShares.length) return generatorLimit(report, fullSeconds, busyShares.length);
-  const busiest = Math.max(...busyShares);
-  if (busiest >= BUSY_SHARE_SPARE) {
-    return undecided(`engine threads were busy up to ${percent(busiest)}: neither idle nor full`);
+  const fullSeconds = seconds.filter((second) => demandOf(second) >= DEMAND_FULL).length;
+  const isFull = fullSeconds * 2 > seconds.length;
+  const reached = reachedRateLimit(report);
+  if (reached !== undefined) return reached;
+  if (isFull) return generatorLimit(report, seconds, fullSeconds);
+  const demand = usualOf(seconds.map(demandOf));
+  if (demand >= DEMAND_SPARE) {
+    const usual = `engine threads were busy up to ${percent(demand)}: neither idle nor full`;
+    return { ...undecided(usual), advice: ['use more slots, or fewer connections, to tell'] };
   }
-  return limitBeyondGenerator(report, busiest);
+  return missedRateLimit(report) ?? limitBeyondGenerator(report, demand);
 }
 
-function generatorLimit(report: Omit<Report, 'verdict'>, fullSeconds: number, seconds: number): Limit {
-  const shards = report.shards.length;
-  const when = `in ${fullSeconds} of ${formatCounted(seconds, 'second')}`;
-  return {
-    limit: 'generator',
-    reasons: [
-      `an engine thread was at least ${percent(BUSY_SHARE_FULL)} busy ${when}: ` +
-        'the target may be faster than this number',
-    ],
-    advice: [
-      `add slots: ${shards} ${shards === 1 ? 'was' : 'were'} in use; start more agents, on other machines`,
-    ],
-  };
+function generatorLimit(
+  report: Omit<Report, 'verdict'>,
+  seconds: readonly Second[],
+  fullSeconds: number,
+): Limit {
+  const when = `in ${fullSeconds} of ${formatCounted(seconds.length, 'second')}`;
+  const reasons = [
+    `an engine thread was at least ${percent(DEMAND_FULL)} busy ${when}: ` +
+      'the target may be faster than this number',
+  ];
+  const delay = medianOf(seconds.map((second) => second.runDelayShareMax ?? 0));
+  const isStarved = delay >= RUN_DELAY_HIGH;
+  if (isStarved) {
+    reasons.push(`an engine thread was ready to run and had no CPU for ${percent(delay)} of the time`);
+  }
+  const steal = medianOf(seconds.map((second) => second.stealShareMax ?? 0));
+  if (steal >= STEAL_HIGH) {
+    reasons.push(`the hypervisor gave ${percent(steal)} of the load machine's CPU time to others`);
+  }
+  return { limit: 'generator', reasons, advice: generatorAdvice(report, isStarved) };
 }
 
-function limitBeyondGenerator(report: Omit<Report, 'verdict'>, busiest: number): Limit {
-  const { wait } = report.latency;
-  const medianUs = latencyAtRankUs(wait, Math.ceil(wait.count / 2));
-  const factor = medianUs / Math.max(wait.minUs, 1);
-  const seen =
-    `the median wait of ${formatLatencyUs(medianUs)} is ${factor.toFixed(1)} times the shortest, ` +
-    `engine threads were busy at most ${percent(busiest)}`;
-  const { connections } = report.plan;
-  if (factor <= NO_QUEUE_FACTOR && failedIn(report) === 0) {
-    return {
-      limit: 'plan',
-      reasons: [`${seen}: nothing queued, ${formatCounted(connections, 'connection')} asked for no more`],
-      advice: [`raise the connections (-c) above ${connections} to find the target's limit`],
-    };
-  }
-  const bytesPerS = report.counters.bytesReceived / Math.max(report.timeTakenUs / 1e6, 1e-6);
-  if (bytesPerS >= FAST_BYTES_PER_S) {
-    return undecided(
-      `${seen}, but at ${formatBytes(Math.round(bytesPerS))}/s the network may be the limit too`,
+function generatorAdvice(report: Omit<Report, 'verdict'>, isStarved: boolean): string[] {
+  const slots = new Set(report.shards.map((shard) => shard.shardIndex)).size;
+  const cpus = report.agents.reduce((sum, { shards, machine }) => sum + (shards > 0 ? machine.cpus : 0), 0);
+  const advice: string[] = [];
+  if (isStarved) {
+    const shared = report.shards.some((shard) => shard.sharesMachine === true);
+    advice.push(
+      shared
+        ? 'client and target share a machine: move one of them to another'
+        : 'the load machine is too busy: stop what else runs there, or use fewer slots on it',
     );
   }
-  if (factor >= QUEUE_FACTOR && connections > 1) {
-    return {
-      limit: 'target',
-      reasons: [`${seen}: requests queued beyond the generator`],
-      advice: [`compare with fewer connections than ${connections}: the same rate at less wait confirms it`],
-    };
+  const inUse = `${slots} ${slots === 1 ? 'was' : 'were'} in use`;
+  if (slots < cpus && slots < report.plan.connections) {
+    advice.push(`add slots: ${inUse} on ${formatCounted(cpus, 'CPU')}`);
+  } else {
+    advice.push(`add slots: ${inUse}; start more agents, on other machines`);
   }
-  return undecided(`${seen}: no clear sign of a queue`);
+  if (report.shards.some((shard) => shard.transport === 'socket')) {
+    advice.push('on Linux a faster transport carries more in each slot (--transport auto)');
+  }
+  return advice;
 }
 
-function undecided(reason: string): Limit {
-  return { limit: 'undecided', reasons: [reason], advice: [] };
+/** The value that `USUAL_SHARE` of the seconds do not exceed. */
+function usualOf(values: readonly number[]): number {
+  return rankOf(values, USUAL_SHARE);
 }
 
-function percent(share: number): string {
-  return `${Math.round(share * 100)} %`;
+function medianOf(values: readonly number[]): number {
+  return rankOf(values, 0.5);
+}
+
+/** Nearest rank. */
+function rankOf(values: readonly number[], share: number): number {
+  const inOrder = [...values].sort((a, b) => a - b);
+  return inOrder[Math.max(Math.ceil(share * inOrder.length) - 1, 0)] ?? 0;
 }

@@ -31,6 +31,8 @@ export interface ReportInput {
   readonly fatal?: Fatal | undefined;
   /** What the caller found missing or different, from `checkShard` and from its own books. */
   readonly problems: readonly string[];
+  /** What the agents found doubtful before the load began. */
+  readonly warnings?: readonly string[] | undefined;
 }
 
 /** Folds a run into its report: ledger and verdict included. */
@@ -59,6 +61,7 @@ export function buildReport(input: ReportInput): Report {
     agents: input.agents.map((agent) => withSums(agent, input.shards)),
     shards: [...input.shards],
     ...(fatal === undefined ? {} : { fatal }),
+    ...(input.warnings === undefined || input.warnings.length === 0 ? {} : { warnings: [...input.warnings] }),
     ledger: { balanced: problems.length === 0, problems },
   };
   return { ...withoutVerdict, verdict: verdictOf(withoutVerdict) };

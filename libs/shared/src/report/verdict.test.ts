@@ -1,49 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { balancedCounters, type SampleReport, type Seen, sampleReport } from '../testing/observed.js';
-import type { Second } from '../wire/live-message.js';
+import { balancedCounters, sampleReport } from '../testing/observed.js';
 import { EXIT, exitCodeOf } from './exit-code.js';
-import type { Report, Verdict } from './report.schema.js';
+import type { Report } from './report.schema.js';
 import { keepAliveDiagnosis } from './verdict.js';
 
 const { run: RUN } = sampleReport();
-
-function second(busyShareMax: number, number = 0): Second {
-  return {
-    second: number,
-    planned: 1_000,
-    sent: 1_000,
-    completed: 1_000,
-    failed: 0,
-    inFlight: 10,
-    openConnections: 10,
-    bytesReceived: 1_000,
-    busyShareMax,
-  };
-}
-
-/** A run of ten seconds: its waits, how busy its threads were, and anything else. */
-function runOf(
-  waitsUs: readonly number[],
-  busyShares: readonly number[],
-  more: SampleReport & { counters?: NonNullable<Seen['counters']> } = {},
-): Verdict {
-  const completed = waitsUs.length;
-  return sampleReport({
-    ...more,
-    plan: { connections: 50, requests: undefined, duration: '10s', ...more.plan },
-    seen: {
-      counters: balancedCounters({ completed, bytesReceived: 1_000 * completed, ...more.counters }),
-      samples: { wait: waitsUs, reused: waitsUs },
-      gauges: { firstSendUs: 0, lastEventUs: 10_000_000 },
-    },
-    input: { seconds: busyShares.map(second), ...more.input },
-  }).verdict;
-}
-
-const waits = (fastestUs: number, usualUs: number, count = 1_000): number[] => [
-  fastestUs,
-  ...Array.from({ length: count - 1 }, () => usualUs),
-];
 
 describe('outcome', () => {
   it('is pass when the books balance, and failures are told', () => {
@@ -145,52 +106,6 @@ describe('outcome', () => {
     const report = sampleReport({ seen: { counters: balancedCounters({ completed: 100 }) } });
     expect(report.verdict.outcome).toBe('pass');
     expect(exitCodeOf(report)).toBe(EXIT.ok);
-  });
-});
-
-describe('limit', () => {
-  it('is the generator when a thread was full most of the time', () => {
-    const verdict = runOf(waits(100, 900), [0.95, 0.97, 0.5, 0.99]);
-    expect(verdict.limit).toBe('generator');
-    expect(verdict.reasons.join()).toContain('at least 90 % busy in 3 of 4 seconds');
-    expect(verdict.advice.join()).toContain('add slots: 1 was in use');
-  });
-
-  it('ignores seconds without load', () => {
-    const idle = { ...second(0.1, 2), sent: 0, completed: 0 };
-    const verdict = runOf(waits(100, 900), [], {
-      input: { seconds: [second(0.95), second(0.95, 1), idle, { ...idle, second: 3 }] },
-    });
-    expect(verdict.limit).toBe('generator');
-  });
-
-  it('is the plan when nothing queued and the threads were idle', () => {
-    const verdict = runOf(waits(1_000, 1_800), [0.2, 0.3]);
-    expect(verdict.limit).toBe('plan');
-    expect(verdict.reasons.join()).toMatch(/1\.8 times the shortest.*busy at most 30 %/);
-    expect(verdict.advice.join()).toContain('raise the connections (-c) above 50');
-  });
-
-  it('is the target when requests queued although the threads were idle', () => {
-    const verdict = runOf(waits(1_000, 8_000), [0.2, 0.3]);
-    expect(verdict.limit).toBe('target');
-    expect(verdict.reasons.join()).toMatch(/8\.0 times the shortest/);
-  });
-
-  it.each<[string, Verdict]>([
-    ['too few replies', runOf(waits(1_000, 8_000, 99), [0.2])],
-    ['no seconds', runOf(waits(1_000, 8_000), [])],
-    ['threads neither idle nor full', runOf(waits(1_000, 8_000), [0.8, 0.95, 0.5])],
-    ['waits in between', runOf(waits(1_000, 3_000), [0.2])],
-    ['a queue of one connection', runOf(waits(1_000, 8_000), [0.2], { plan: { connections: 1 } })],
-    [
-      'no queue but failures',
-      runOf(waits(1_000, 1_500), [0.2], { counters: { timeout: 3, sent: 1_003, planned: 1_003 } }),
-    ],
-    ['a fast network', runOf(waits(1_000, 8_000), [0.2], { counters: { bytesReceived: 2e9 } })],
-  ])('is undecided with %s, and says why', (_, verdict) => {
-    expect(verdict.limit).toBe('undecided');
-    expect(verdict.reasons.at(-1)).toMatch(/\d/);
   });
 });
 

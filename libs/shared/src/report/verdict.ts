@@ -1,4 +1,5 @@
 import { endedIn, failureSentence } from './failure-counts.js';
+import { headlineWarningOf } from './headline-warning.js';
 import { limitOf } from './limit.js';
 import type { Report, Verdict } from './report.schema.js';
 
@@ -23,14 +24,22 @@ export function verdictOf(report: Omit<Report, 'verdict'>): Verdict {
   if (report.counters.noDescriptor > 0) {
     advice.push('no file descriptors were left: raise `ulimit -n` on the load machines');
   }
-  if (report.counters.completed === 0) return { outcome, limit: 'undecided', reasons, advice };
+  if (report.counters.completed === 0) {
+    return withWarning({ outcome, limit: 'undecided', reasons, advice });
+  }
   const limit = limitOf(report);
-  return {
+  return withWarning({
     outcome,
     limit: limit.limit,
     reasons: [...reasons, ...limit.reasons],
     advice: [...advice, ...limit.advice],
-  };
+  });
+}
+
+/** Every reader of the verdict finds the warning in it, whatever its format. */
+function withWarning(verdict: Verdict): Verdict {
+  const warning = headlineWarningOf(verdict);
+  return warning === undefined ? verdict : { ...verdict, warning };
 }
 
 interface Outcome {

@@ -1,5 +1,6 @@
 import { formatCount, formatCounted, formatDurationMs, formatLatencyUs } from '../../units.js';
 import { failedIn } from '../failure-counts.js';
+import { headlineWarningOf } from '../headline-warning.js';
 import type { Report } from '../report.schema.js';
 import { printable } from './printable.js';
 
@@ -51,13 +52,8 @@ export function connectionsAchieved(report: Report): number | undefined {
 }
 
 /** Why the headline number cannot be taken as it is; undefined when it can. */
-export function headlineWarning(report: Report): string | undefined {
-  const { outcome, limit } = report.verdict;
-  if (outcome === 'inconclusive') return 'the books do not balance: do not rely on these numbers';
-  if (limit === 'generator') {
-    return 'the generator was the limit: the target may be faster than this number';
-  }
-  return undefined;
+export function headlineWarning({ verdict }: Report): string | undefined {
+  return verdict.warning ?? headlineWarningOf(verdict);
 }
 
 const LATENCY_HEAD = ['', 'count', 'p50', 'p90', 'p99', 'p99.9', 'max'];

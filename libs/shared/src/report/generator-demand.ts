@@ -1,0 +1,32 @@
+import type { Second } from '../wire/live-message.js';
+
+/** An engine thread that is busier than this has no time left to keep its connections busy. */
+export const DEMAND_FULL = 0.9;
+/** Below this the engine threads had time to spare. */
+export const DEMAND_SPARE = 0.7;
+/** From this share of the time without a CPU on, the machine is part of the story. */
+export const RUN_DELAY_HIGH = 0.2;
+/** The same for CPU time that a hypervisor gave to others. */
+export const STEAL_HIGH = 0.05;
+
+/**
+ * How much of the second the busiest engine thread needed: busy, or ready to run and without a CPU. At 1 it
+ * could not have done more. Busy alone is not enough: while a thread that has work waits for a CPU behind the
+ * target on the same machine, it looks as if it waited for the target.
+ */
+export function demandOf(second: Second): number {
+  return second.demandShareMax ?? second.busyShareMax;
+}
+
+/** What a watcher should know while the run goes on; undefined while the generator is not the limit. */
+export function generatorWarningOf(second: Second): string | undefined {
+  const demand = demandOf(second);
+  if (demand < DEMAND_FULL || (second.sent === 0 && second.completed === 0)) return undefined;
+  const delay = second.runDelayShareMax ?? 0;
+  const waits = delay >= RUN_DELAY_HIGH ? `, ${percent(delay)} of the time without a CPU` : '';
+  return `the generator is the limit: an engine thread is ${percent(demand)} busy${waits}`;
+}
+
+export function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}

@@ -1,0 +1,87 @@
+import { isPaced } from '../plan/load-fields.js';
+import { formatCount, formatLatencyUs } from '../units.js';
+import { NO_QUEUE_FACTOR, QUEUE_FACTOR, waitFactorOf } from './limit-beyond-generator.js';
+import { type Limit, undecided } from './limit-finding.js';
+import type { Report } from './report.schema.js';
+
+/** Of the requests that were due, the share that may be missing or late before the rate was not reached. */
+const MISSED_SHARE = 0.01;
+/** A send that is later than this is late whatever the pacer's own unsteadiness. */
+const LATE_US = 10_000;
+
+/** `plan`, when nearly everything that was due was sent on time. Undefined otherwise, and in the closed model. */
+export function reachedRateLimit(report: Omit<Report, 'verdict'>): Limit | undefined {
+  if (!hasSchedule(report)) return undefined;
+  const { due, missed, lateUs } = dueOf(report);
+  if (missed > due * MISSED_SHARE || lateUs > LATE_US) return undefined;
+  const late = `99 % of them at most ${formatLatencyUs(lateUs)} late`;
+  return {
+    limit: 'plan',
+    reasons: [`${achievedText(report)}, ${late}: the rate was reached`],
+    advice: ["raise the rate to find the target's limit"],
+  };
+}
+
+/**
+ * Who was the limit of a load with a rate that was not reached although the engine threads had time to spare.
+ * Undefined in the closed model.
+ */
+export function missedRateLimit(report: Omit<Report, 'verdict'>): Limit | undefined {
+  if (!hasSchedule(report)) return undefined;
+  const { plan, counters } = report;
+  const { due, missed, lateUs } = dueOf(report);
+  const waited = counters.waitedForConnection;
+  const seen = `${achievedText(report)}, ${formatCount(waited)} of them only when a connection became free`;
+  if (waited + missed <= due * MISSED_SHARE) {
+    const late = `99 % of them up to ${formatLatencyUs(lateUs)} late`;
+    return undecided(`${seen}, and ${late}: the cause is not in evidence`);
+  }
+  const factor = waitFactorOf(report);
+  const times = `${factor.toFixed(1)} times the shortest`;
+  if (factor >= QUEUE_FACTOR) {
+    return {
+      limit: 'target',
+      reasons: [`${seen}; the median wait is ${times}: replies came too slowly`],
+      advice: ['lower the rate until no request waits for a connection: that is what the target sustains'],
+    };
+  }
+  if (factor > NO_QUEUE_FACTOR) {
+    return undecided(`${seen}; the median wait is ${times}: no clear sign of a queue`);
+  }
+  const carried = `${formatCount(plan.connections)} connections cannot carry this rate`;
+  return {
+    limit: 'plan',
+    reasons: [`${seen}; the median wait is only ${times}: ${carried}`],
+    advice: [`raise the connections (-c) above ${plan.connections}`],
+  };
+}
+
+function hasSchedule({ plan, counters }: Omit<Report, 'verdict'>): boolean {
+  return isPaced(plan) && counters.planned > 0;
+}
+
+interface Due {
+  /** Requests whose planned time came. */
+  readonly due: number;
+  /** Of those: never sent. */
+  readonly missed: number;
+  /** Of the sent ones 99 % were at most so late. */
+  readonly lateUs: number;
+}
+
+/** What a budget still had when the time was over, or somebody ended the run, had not come due. */
+function dueOf({ counters, latency }: Omit<Report, 'verdict'>): Due {
+  const { planned, notSentStopped, notSentFatal, notSentTimeOver, notSentNoConnection } = counters;
+  return {
+    due: planned - notSentStopped - notSentFatal - notSentTimeOver,
+    missed: notSentNoConnection,
+    lateUs: latency.sendLag.p99Us,
+  };
+}
+
+function achievedText(report: Omit<Report, 'verdict'>): string {
+  const { sent } = report.counters;
+  const perSecond = sent / Math.max(report.timeTakenUs / 1e6, 1e-6);
+  const due = formatCount(dueOf(report).due);
+  return `${formatCount(sent)} of ${due} requests that were due were sent (${formatCount(perSecond)} a second)`;
+}
