@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { BROADSIDE_VERSION, BroadsideError, PROTOCOL_VERSION, type QueueAddress } from '@broadside/shared';
 import { type AgentOptions, type CheckedOptions, checkOptions } from './agent-options.js';
+import { checkShardFits } from './machine/check-shard-fits.js';
 import { describeMachine } from './machine/describe-machine.js';
 import { connectRedisWiring } from './queue/redis-wiring.js';
 import { createShardConsumer } from './queue/shard-consumer.js';
@@ -85,6 +86,7 @@ class RunningAgent implements Agent {
     this.#uplink = this.#createUplink();
     this.#attempts = new ShardAttempts({
       runInSlot: (shard, events) => this.#pool.run(shard, events),
+      preflight: checkShardFits,
       uplink: this.#uplink,
       logger,
       ...ATTEMPT_TIMEOUTS,

@@ -9,7 +9,7 @@ import {
 } from '@broadside/shared';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ShardAttempts } from './shard-attempts.js';
+import { ShardAttempts, type ShardAttemptsOptions } from './shard-attempts.js';
 import type { SlotEnd, SlotEvents, SlotRun } from './slot/slot.js';
 
 const logger = pino({ level: 'silent' });
@@ -132,7 +132,15 @@ interface Bench {
   readonly slots: HandSlot[];
 }
 
-function bench(timeouts: { startTimeoutMs?: number; keepEndedMs?: number } = {}): Bench {
+interface BenchOptions {
+  readonly startTimeoutMs?: number;
+  readonly keepEndedMs?: number;
+  readonly preflight?: ShardAttemptsOptions['preflight'];
+}
+
+const nothingFound = { refusals: [], warnings: [], remarks: [] };
+
+function bench(options: BenchOptions = {}): Bench {
   const uplink = new HandUplink();
   const slots: HandSlot[] = [];
   const attempts = new ShardAttempts({
@@ -145,7 +153,8 @@ function bench(timeouts: { startTimeoutMs?: number; keepEndedMs?: number } = {})
     logger,
     startTimeoutMs: 60_000,
     keepEndedMs: 60_000,
-    ...timeouts,
+    preflight: () => nothingFound,
+    ...options,
   });
   open.push(attempts);
   return { attempts, uplink, slots };
@@ -162,6 +171,52 @@ describe('ShardAttempts', () => {
     expect(slots[0]?.orders).toEqual(['stop']);
     expect(uplink.said.at(-1)).toMatchObject({ kind: 'refused', fatal: { code: 'NO_START' } });
     expect(attempts.list()).toEqual([]);
+  });
+
+  it('refuses a shard that the machine cannot carry before a slot takes it', async () => {
+    const { attempts, uplink, slots } = bench({
+      preflight: () => ({ ...nothingFound, refusals: ['too few descriptors', 'too few ports'] }),
+    });
+    await expect(attempts.carryOut(shardOf('r1'))).rejects.toThrow('too few descriptors (PREFLIGHT)');
+    expect(slots).toEqual([]);
+    expect(uplink.said).toEqual([
+      { kind: 'refused', shard: attempt, fatal: { code: 'PREFLIGHT', message: 'too few descriptors' } },
+    ]);
+    expect(attempts.list()).toEqual([]);
+  });
+
+  it('says with ready what is doubtful, and again after a broken connection', async () => {
+    const { attempts, uplink, slots } = bench({
+      preflight: () => ({ ...nothingFound, warnings: ['the governor is "powersave"'] }),
+    });
+    const carried = attempts.carryOut(shardOf('r1'));
+    slots[0]?.events.onReady();
+    const ready = { kind: 'ready', shard: attempt, warnings: ['the governor is "powersave"'] };
+    expect(uplink.said).toEqual([ready]);
+    attempts.resend();
+    expect(uplink.said).toEqual([ready, ready]);
+    slots[0]?.end();
+    await carried;
+  });
+
+  it('checks a shard together with those that wait here for their start', async () => {
+    const seen: { waiting: string[]; slots: number }[] = [];
+    const { attempts, slots } = bench({
+      preflight: (_shard, waiting, busySlots) => {
+        seen.push({ waiting: waiting.map(({ runId }) => runId), slots: busySlots });
+        return nothingFound;
+      },
+    });
+    const carried = [attempts.carryOut(shardOf('r1')), attempts.carryOut(shardOf('r2'))];
+    attempts.obey({ kind: 'start', shard: attempt, startAtUs: 0 });
+    carried.push(attempts.carryOut(shardOf('r3')));
+    for (const slot of slots) slot.end();
+    await Promise.all(carried);
+    expect(seen).toEqual([
+      { waiting: [], slots: 1 },
+      { waiting: ['r1'], slots: 2 },
+      { waiting: ['r2'], slots: 3 },
+    ]);
   });
 
   it('starts once, at the instant on the clock of this process', async () => {

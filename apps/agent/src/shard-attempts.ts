@@ -16,12 +16,19 @@ import {
   shardAttemptKey,
 } from '@broadside/shared';
 import type { Logger } from 'pino';
+import type { PreflightFindings } from './machine/preflight.js';
 import type { SlotEvents, SlotRun } from './slot/slot.js';
 import { IntervalOutbox } from './uplink/interval-outbox.js';
 import type { ShardOrder, Uplink } from './uplink/uplink.js';
 
 export interface ShardAttemptsOptions {
   readonly runInSlot: (shard: Shard, events: SlotEvents) => SlotRun;
+  /**
+   * Checks the machine for a shard before anything of it is done.
+   * @param waiting other shards that are here and have not begun.
+   * @param slots how many shards are here, this one included.
+   */
+  readonly preflight: (shard: Shard, waiting: readonly Shard[], slots: number) => PreflightFindings;
   readonly uplink: Pick<Uplink, 'send' | 'sendFrame' | 'clockOffset'>;
   readonly logger: Logger;
   /** How long a prepared shard waits for its start beyond what its own probe may take. */
@@ -41,6 +48,7 @@ const MAX_CALLED_OFF = 1_000;
 
 interface LiveAttempt {
   readonly attempt: ShardAttempt;
+  readonly shard: Shard;
   readonly outbox: IntervalOutbox;
   run: SlotRun | undefined;
   /** What was said before the start; said again after a broken connection, because it may be lost. */
@@ -78,9 +86,15 @@ export class ShardAttempts {
       shard: shard.shardIndex,
       attempt: shard.attempt,
     });
+    const { refusals, warnings } = this.#checkMachine(live);
+    const [refusal] = refusals;
+    if (refusal !== undefined) {
+      log.warn(`shard refused: ${refusal}`);
+      return this.#refuse(live, { code: 'PREFLIGHT', message: refusal });
+    }
     let run: SlotRun;
     try {
-      run = this.#options.runInSlot(shard, this.#slotEvents(live));
+      run = this.#options.runInSlot(shard, this.#slotEvents(live, warnings));
     } catch (error) {
       return this.#refuse(live, {
         code: 'NO_SLOT',
@@ -203,7 +217,14 @@ export class ShardAttempts {
     for (const check of this.#waiters) check();
   }
 
-  #admit({ runId, shardIndex, attempt: number }: Shard): LiveAttempt {
+  #checkMachine(live: LiveAttempt): PreflightFindings {
+    const others = [...this.#live.values()].filter((each) => each !== live && each.run !== undefined);
+    const waiting = others.filter((each) => !each.hasStarted).map((each) => each.shard);
+    return this.#options.preflight(live.shard, waiting, others.length + 1);
+  }
+
+  #admit(shard: Shard): LiveAttempt {
+    const { runId, shardIndex, attempt: number } = shard;
     const attempt = { runId, shardIndex, attempt: number };
     const key = shardAttemptKey(attempt);
     const calledOff = this.#calledOff.get(key);
@@ -212,6 +233,7 @@ export class ShardAttempts {
     if (this.#live.size >= MAX_ATTEMPTS) this.#forgetOldestEnded();
     const live: LiveAttempt = {
       attempt,
+      shard,
       outbox: new IntervalOutbox(),
       run: undefined,
       said: [],
@@ -229,9 +251,10 @@ export class ShardAttempts {
     return live;
   }
 
-  #slotEvents(live: LiveAttempt): SlotEvents {
+  #slotEvents(live: LiveAttempt, warnings: readonly string[]): SlotEvents {
+    const doubts = warnings.length === 0 ? {} : { warnings: [...warnings] };
     return {
-      onReady: () => this.#say(live, { kind: 'ready', shard: live.attempt }),
+      onReady: () => this.#say(live, { kind: 'ready', shard: live.attempt, ...doubts }),
       onProbed: (result) => this.#say(live, { kind: 'probed', shard: live.attempt, result }),
       onInterval: (frame) => {
         if (live.isFenced) return;

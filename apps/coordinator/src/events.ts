@@ -9,7 +9,12 @@ export interface CoordinatorEventMap {
   'agent-lost': { readonly agentId: string; readonly agentName: string };
   /** Its socket is gone for the moment, or it takes no more shards. */
   'agent-changed': { readonly agentId: string };
-  'shard-ready': { readonly agentId: string; readonly shard: ShardAttempt };
+  'shard-ready': {
+    readonly agentId: string;
+    readonly shard: ShardAttempt;
+    /** What its agent finds doubtful about its machine. */
+    readonly warnings: readonly string[];
+  };
   'shard-refused': { readonly agentId: string; readonly shard: ShardAttempt; readonly fatal: Fatal };
   'shard-probed': { readonly agentId: string; readonly shard: ShardAttempt; readonly result: ProbeResult };
   'interval-arrived': { readonly agentId: string; readonly interval: Interval; readonly frame: Buffer };

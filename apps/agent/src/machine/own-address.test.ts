@@ -3,9 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { isOwnAddress } from './own-address.js';
 
 describe('isOwnAddress', () => {
-  it.each(['127.0.0.1', '127.8.9.10', '::1', '::ffff:127.0.0.1'])('is true for loopback %s', (address) => {
-    expect(isOwnAddress(address, [])).toBe(true);
-  });
+  it.each(['127.0.0.1', '127.8.9.10', '::1', '::ffff:127.0.0.1', '/run/web.sock'])(
+    'is true for %s',
+    (address) => {
+      expect(isOwnAddress(address, [])).toBe(true);
+    },
+  );
 
   it('is true for the addresses of the interfaces', () => {
     expect(isOwnAddress('192.0.2.7', ['192.0.2.7', 'fe80::1'])).toBe(true);

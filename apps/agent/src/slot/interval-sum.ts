@@ -10,14 +10,15 @@ import {
   failedOf,
   GAUGE,
   GAUGE_NAMES,
-  gaugeOf,
   HISTOGRAM_NAMES,
   Histogram,
-  type Interval,
+  mergeGauges,
+  NO_TIME_US,
   newCounters,
   notSentOf,
   type Shard,
   type ShardAttempt,
+  UNKNOWN,
 } from '@broadside/shared';
 import type { IntervalFrame } from './thread-message.js';
 
@@ -37,7 +38,9 @@ export class IntervalSum {
   readonly #counters: Counters = newCounters();
   readonly #statusCounts = new Map<number, number>();
   readonly #histograms = HISTOGRAM_NAMES.map(() => new Histogram());
-  readonly #gauges = emptyGauges();
+  #gauges: Float64Array = emptyGauges();
+  /** Slices that the gauges cover. */
+  #measured = 0;
   #slices = 0;
   #hasLast = false;
 
@@ -53,7 +56,9 @@ export class IntervalSum {
       const more = interval.histograms[i];
       if (more !== undefined) histogram.addSparse(more);
     }
-    this.#addGauges(interval);
+    const { gauges, span } = interval;
+    this.#gauges = mergeGauges({ gauges: this.#gauges, span: this.#measured }, { gauges, span });
+    this.#measured += span;
   }
 
   /**
@@ -115,27 +120,13 @@ export class IntervalSum {
       open('connectionsClosedIdle');
     return closing.map((value) => Math.max(value, 0));
   }
-
-  /** The same rules as between neighbouring intervals of one shard (metrics/interval.ts). */
-  #addGauges(interval: Interval): void {
-    const gauges = this.#gauges;
-    const { number: before, span } = interval;
-    const now = (name: (typeof GAUGE_NAMES)[number]): number => gaugeOf(interval, name);
-    const sum = (name: (typeof GAUGE_NAMES)[number]): number => gauges[GAUGE[name]] ?? 0;
-    gauges[GAUGE.busyShare] = (sum('busyShare') * before + now('busyShare') * span) / (before + span);
-    gauges[GAUGE.cpuUs] = sum('cpuUs') + now('cpuUs');
-    gauges[GAUGE.sendLagMaxUs] = Math.max(sum('sendLagMaxUs'), now('sendLagMaxUs'));
-    gauges[GAUGE.firstSendUs] = sum('firstSendUs') >= 0 ? sum('firstSendUs') : now('firstSendUs');
-    gauges[GAUGE.lastEventUs] = Math.max(sum('lastEventUs'), now('lastEventUs'));
-    gauges[GAUGE.inFlight] = now('inFlight');
-    gauges[GAUGE.openConnections] = now('openConnections');
-  }
 }
 
-/** Nothing in flight, nothing open, no event yet. */
+/** Nothing in flight, nothing open, no event yet, nothing known of the thread. */
 function emptyGauges(): Float64Array {
   const gauges = new Float64Array(GAUGE_NAMES.length);
-  gauges[GAUGE.firstSendUs] = -1;
-  gauges[GAUGE.lastEventUs] = -1;
+  for (const name of ['firstSendUs', 'lastEventUs'] as const) gauges[GAUGE[name]] = NO_TIME_US;
+  const unknown = ['runDelayUs', 'stealShare', 'involuntarySwitches', 'gcPauseUs', 'descriptors'] as const;
+  for (const name of unknown) gauges[GAUGE[name]] = UNKNOWN;
   return gauges;
 }

@@ -1,5 +1,6 @@
 import type { ShardEnd } from '@broadside/engine';
 import type { ShardResult } from '@broadside/shared';
+import { isOwnAddress } from '../machine/own-address.js';
 
 const MAX_ADDRESSES = 64;
 
@@ -21,6 +22,7 @@ export function shardResultOf(end: ShardEnd, totals: Uint8Array): ShardResult {
     ...(end.transportNote === undefined ? {} : { transportNote: end.transportNote.slice(0, 300) }),
     ...(end.tls === undefined ? {} : { tls: end.tls }),
     ...(end.failureReasons.length === 0 ? {} : { failureReasons: [...end.failureReasons] }),
+    sharesMachine: isOwnAddress(end.address),
     ...(end.fatal === undefined ? {} : { fatal: end.fatal }),
   };
 }

@@ -106,7 +106,7 @@ export class AgentGateway implements AgentSocketEvents {
         registry.setClock(agentId, message.offsetUs, message.uncertaintyUs);
         return;
       case 'ready':
-        events.emit('shard-ready', { agentId, shard: message.shard });
+        events.emit('shard-ready', { agentId, shard: message.shard, warnings: message.warnings ?? [] });
         return;
       case 'refused':
         events.emit('shard-refused', { agentId, shard: message.shard, fatal: message.fatal });

@@ -10,6 +10,7 @@ import {
   type Second,
   type SparseHistogram,
 } from '@broadside/shared';
+import { maximaOf, worseOf } from './generator-maxima.js';
 
 /** Sum of what all shards saw in one slice of run time; also of several neighbouring slices. Pure. */
 export class SecondSum {
@@ -20,12 +21,14 @@ export class SecondSum {
   #inFlight = 0;
   #openConnections = 0;
   #busyShareMax = 0;
+  #maxima: ReturnType<typeof maximaOf> = {};
 
   add(interval: Interval): void {
     addCounters(this.#counters, interval.counters);
     this.#inFlight += gaugeOf(interval, 'inFlight');
     this.#openConnections += gaugeOf(interval, 'openConnections');
     this.#busyShareMax = Math.max(this.#busyShareMax, gaugeOf(interval, 'busyShare'));
+    this.#maxima = worseOf(this.#maxima, maximaOf(interval));
     this.#isWarmup ||= interval.isWarmup === true;
     for (const name of ['fresh', 'reused'] as const) {
       this.#latency = withMore(this.#latency, interval.histograms[HISTOGRAM[name]]);
@@ -39,6 +42,7 @@ export class SecondSum {
     this.#inFlight = later.#inFlight;
     this.#openConnections = later.#openConnections;
     this.#busyShareMax = Math.max(this.#busyShareMax, later.#busyShareMax);
+    this.#maxima = worseOf(this.#maxima, later.#maxima);
     this.#isWarmup &&= later.#isWarmup;
     this.#latency = sumOf(this.#latency, later.#latency);
     this.#corrected = sumOf(this.#corrected, later.#corrected);
@@ -69,6 +73,7 @@ export class SecondSum {
           }),
       ...(this.#isWarmup ? { isWarmup: true } : {}),
       busyShareMax: this.#busyShareMax,
+      ...this.#maxima,
     };
   }
 }
@@ -105,5 +110,6 @@ export function foldSeconds(earlier: Second, later: Second): Second {
     ...(maxUs < 0 ? {} : { maxUs }),
     ...(earlier.isWarmup === true && later.isWarmup === true ? { isWarmup: true as const } : {}),
     busyShareMax: Math.max(earlier.busyShareMax, later.busyShareMax),
+    ...worseOf(earlier, later),
   };
 }

@@ -4,6 +4,7 @@
  */
 import {
   type CoordinatorMessage,
+  generatorWarningOf,
   type Interval,
   type LiveMessage,
   type RunTotals,
@@ -120,7 +121,9 @@ export class RunBooks {
         this.#closedTotal.completed += second.completed;
         this.#closedTotal.failed += second.failed;
       }
-      publish({ kind: 'second', runId, second, total: { ...this.#closedTotal } });
+      const generatorWarning = generatorWarningOf(second);
+      const warning = generatorWarning === undefined ? {} : { generatorWarning };
+      publish({ kind: 'second', runId, second, total: { ...this.#closedTotal }, ...warning });
     }
   }
 }

@@ -13,6 +13,7 @@ import {
   type RunTotals,
   type Second,
   type ShardAttempt,
+  selfMeasurementOf,
 } from '@broadside/shared';
 import type { ShardProgress } from './shard-progress.js';
 import { failureReasonsOf, targetFactsOf } from './target-facts.js';
@@ -28,6 +29,8 @@ export interface RunReportInput {
   /** Fatal error of the probe. */
   readonly fatal?: Fatal | undefined;
   readonly problems: readonly string[];
+  /** What the agents found doubtful about their machines. */
+  readonly warnings: readonly string[];
   readonly loadIntervals: (attempt: ShardAttempt) => Promise<Interval[]>;
 }
 
@@ -52,6 +55,7 @@ export async function reportOf(input: RunReportInput): Promise<Report> {
     }
     const { shard, result } = progress;
     const { fatal } = progress;
+    const self = progress.totals === undefined ? undefined : selfMeasurementOf(progress.totals);
     shardReports.push({
       shardIndex: shard.shardIndex,
       attempt: shard.attempt,
@@ -62,6 +66,8 @@ export async function reportOf(input: RunReportInput): Promise<Report> {
       ...(result === undefined ? {} : { startSkewUs: result.startSkewUs, transport: result.transport }),
       ...(result?.transportNote === undefined ? {} : { transportNote: result.transportNote }),
       ...(check.sum === undefined ? {} : { busyShareMax: check.sum.busyShareMax }),
+      ...(self === undefined ? {} : { self }),
+      ...(result?.sharesMachine === undefined ? {} : { sharesMachine: result.sharesMachine }),
       ...(fatal === undefined ? {} : { fatal }),
     });
   }
@@ -80,6 +86,7 @@ export async function reportOf(input: RunReportInput): Promise<Report> {
     lostWithAgent,
     fatal: input.fatal,
     problems,
+    warnings: input.warnings,
   });
 }
 

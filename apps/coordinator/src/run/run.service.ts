@@ -161,10 +161,10 @@ export class RunService {
       this.#forgetLater(agentId);
       this.#admit();
     });
-    events.on('shard-ready', ({ agentId, shard }) => {
+    events.on('shard-ready', ({ agentId, shard, warnings }) => {
       const execution = this.#ownerOf(agentId, shard);
       if (execution === undefined) registry.send(agentId, { kind: 'fenced', shard });
-      else execution.ready(agentId, shard);
+      else execution.ready(agentId, shard, warnings);
     });
     events.on('shard-refused', ({ agentId, shard, fatal }) => {
       this.#executions.get(shard.runId)?.refused(agentId, shard, fatal);
