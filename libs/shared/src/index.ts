@@ -33,6 +33,7 @@ export * from './report/render/ab-html.js';
 export * from './report/render/ab-notes.js';
 export * from './report/render/ab-progress.js';
 export * from './report/render/ab-text.js';
+export * from './report/render/environment-text.js';
 export * from './report/render/json.js';
 export { printable } from './report/render/printable.js';
 export { formatShare } from './report/render/report-lines.js';

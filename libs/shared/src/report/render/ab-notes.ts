@@ -1,5 +1,6 @@
 import type { Report } from '../report.schema.js';
 import { abTimesRows } from './ab-times.js';
+import { machineLines } from './environment-text.js';
 import { table, wrapped } from './printable.js';
 import { agentShares, booksSentence, connectionsAchieved, headlineWarning } from './report-lines.js';
 
@@ -20,6 +21,8 @@ export function abNotes(report: Report): string {
     ...(warning === undefined ? [] : noted('Warning:', [warning])),
     ...(open === undefined ? [] : noted('Concurrency achieved:', [String(open)])),
     ...noted('Agents:', agentShares(report)),
+    ...noted('Machines:', machineLines(report)),
+    ...noted('Warnings:', report.warnings ?? []),
     ...noted('Books:', [booksSentence(report)]),
     ...noted('Verdict:', [`${outcome}; limit: ${limit}`, ...reasons]),
     ...noted('Advice:', advice),

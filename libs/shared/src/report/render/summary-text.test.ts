@@ -38,6 +38,7 @@ function fullRun(): Report {
       gauges: { firstSendUs: 0, lastEventUs: 8_261_836 },
     },
     input: {
+      warnings: ['a1: the CPU governor is "powersave"'],
       agents: [sampleAgent('a1'), sampleAgent('a2')],
       shards: [
         { shardIndex: 0, attempt: 1, agentId: 'a1', connections: 6, counters: counters(1_200, 30) },
@@ -84,6 +85,8 @@ describe('summaryText', () => {
         'Transfer     received 646KiB (78.2KiB/s), of which body 192KiB; sent 176KiB',
         'Agents       a1: 1,230 requests (61.5 %), 1 shard',
         '             a2: 770 requests (38.5 %), 1 shard',
+        'Machines     a1, a2: test, 2 CPUs, 954MiB RAM, Linux, Node v20.20.2',
+        'Warnings     a1: the CPU governor is "powersave"',
         'Books        balance: 2,000 planned = 1,963 completed + 37 failed',
         'Verdict      pass; limit: undecided',
         '             the server closed 7 reused connections without announcing it (118',

@@ -3,6 +3,7 @@ import { formatBytes, formatCount, formatCounted } from '../../units.js';
 import { FAILURE_PHRASES, failedIn, failureCounts, failureSentence } from '../failure-counts.js';
 import type { Report } from '../report.schema.js';
 import { booksReason } from '../verdict.js';
+import { machineLines } from './environment-text.js';
 import { table, wrapped } from './printable.js';
 import {
   agentShares,
@@ -27,6 +28,8 @@ export function summaryText(report: Report): string {
     ...field('Connections', [connectionsText(report)]),
     ...field('Transfer', [transferText(report)]),
     ...field('Agents', agentShares(report)),
+    ...field('Machines', machineLines(report)),
+    ...field('Warnings', report.warnings ?? []),
     ...field('Books', [booksSentence(report)]),
     ...field('Verdict', verdictTexts(report)),
     ...field('Advice', report.verdict.advice),
