@@ -118,20 +118,24 @@ describe('mistakes, with the text and the exit code of ab', () => {
     [['-A', 'a'.repeat(766), URL], 'Authentication credentials too long\n', 1],
     [['-s', '0', URL], 'ab: invalid timeout -s 0: give whole seconds, at least 1', 22],
     [['-t', '-1', URL], 'ab: invalid time limit -t -1: give whole seconds', 22],
-    [['-v', '2', URL], 'ab: verbosity -v 2 is not supported by this version of Broadside; use -v 1', 22],
+    [['-f', 'ssl3', URL], 'ab: -f SSL3: SSL 3 is not supported by any TLS library of today', 22],
+    [['-b', '-5', URL], 'ab: invalid buffer size -b -5: give bytes', 22],
+    [
+      ['-X', 'u:p@h', URL],
+      'ab: invalid proxy -X u:p@h: must not hold a user name or password; use proxyUser',
+      22,
+    ],
+    [['-X', 'https://h', URL], 'ab: invalid proxy -X https://h: proxies are spoken to by http:// only', 22],
+    [['-P', `u:${'p'.repeat(800)}`, URL], 'Authentication credentials too long\n', 1],
   ])('%j', (words, text, exitCode) => {
     expect(mistakeOf(...words)).toEqual({ kind: 'mistake', text, exitCode });
   });
 
-  it.each('bBegwxyzXPIZfE'.split(''))(
-    'refuses -%s, which ab has and this version has not, instead of ignoring it',
-    (letter) => {
-      const words = letter === 'w' || letter === 'I' ? [`-${letter}`, URL] : [`-${letter}`, 'x', URL];
-      const { text, exitCode } = mistakeOf(...words);
-      expect(text).toMatch(new RegExp(`^ab: option -${letter} \\(.+\\) is not supported by this version`));
-      expect(exitCode).toBe(22);
-    },
-  );
+  it('says what to use instead of a file of all samples', () => {
+    const { text, exitCode } = mistakeOf('-g', 'f', URL);
+    expect(text).toMatch(/^ab: option -g wants every sample, .* use -e FILE/);
+    expect(exitCode).toBe(22);
+  });
 
   it.each([
     ['http://127.0.0.1:8080', /needs a path/],
@@ -183,5 +187,61 @@ describe('methods', () => {
     expect(optionsOf('-p', 'f', '-m', 'PATCH', URL)).toMatchObject({ method: 'PATCH', bodyFile: 'f' });
     expect(optionsOf('-i', URL).method).toBe('HEAD');
     expect(optionsOf('-u', 'f', URL)).toMatchObject({ method: 'PUT', bodyFile: 'f' });
+  });
+});
+
+describe('connections', () => {
+  it.each([
+    ['ALL', undefined],
+    ['all', undefined],
+    ['TLS1', 'TLSv1'],
+    ['tls1x', 'TLSv1'],
+    ['TLS1.1', 'TLSv1.1'],
+    ['TLS1.2', 'TLSv1.2'],
+    ['tls1.3 and more', 'TLSv1.3'],
+    ['bogus', undefined],
+    ['TLS1.4', 'TLSv1'],
+  ])('takes -f %s by its beginning: %s', (word, tlsVersion) => {
+    expect(optionsOf('-f', word, URL).tlsVersion).toBe(tlsVersion);
+  });
+
+  it('takes proxy, local address, buffer size, ciphers, certificate, and no server name', () => {
+    const words = ['-X', 'p:81', '-B', '127.0.0.2', '-b', '4096', '-Z', 'HIGH', '-E', 'f', '-I'];
+    expect(optionsOf(...words, URL)).toMatchObject({
+      proxy: 'p:81',
+      bind: '127.0.0.2',
+      socketBufferBytes: 4_096,
+      ciphers: 'HIGH',
+      certificateFile: 'f',
+      sendsServerName: false,
+    });
+  });
+
+  it('keeps the order of -A and -P for the wire', () => {
+    expect(optionsOf('-P', 'a:b', '-A', 'c:d', URL).authorizationLines).toEqual([
+      'Proxy-Authorization: Basic YTpi',
+      'Authorization: Basic Yzpk',
+    ]);
+  });
+
+  it('leaves the buffers to the system at -b 0', () => {
+    expect(optionsOf('-b', '0', URL).socketBufferBytes).toBeUndefined();
+  });
+});
+
+describe('HTML report', () => {
+  it('is asked for by each of its options, with white cells unless told otherwise', () => {
+    expect(optionsOf('-w', URL).html).toEqual({ table: '', row: '', cell: 'bgcolor=white' });
+    expect(optionsOf('-x', 'a', '-y', 'b', '-z', 'c', '-w', URL).html).toEqual({
+      table: 'a',
+      row: 'b',
+      cell: 'c',
+    });
+    expect(optionsOf(URL).html).toBeUndefined();
+  });
+
+  it('changes the banner of -V only where it stands before', () => {
+    expect(parseAbCommandLine(['-w', '-V'])).toEqual({ kind: 'version', isHtml: true });
+    expect(parseAbCommandLine(['-V', '-w'])).toEqual({ kind: 'version', isHtml: false });
   });
 });

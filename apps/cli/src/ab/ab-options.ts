@@ -1,4 +1,10 @@
-import { parseTarget } from '@broadside/shared';
+import {
+  type AbHtmlAttributes,
+  parseProxy,
+  parseTarget,
+  TLS_VERSIONS,
+  type TlsVersion,
+} from '@broadside/shared';
 import { nearestOf } from '../nearest.js';
 import { type AbArgument, type AbGrammar, atoi, scanAbArguments } from './ab-arguments.js';
 
@@ -27,6 +33,22 @@ export interface AbOptions {
   shortTimes: boolean;
   verbosity: number;
   url: string;
+  /** `host[:port]` as typed. */
+  proxy: string | undefined;
+  /** `name:password` for a tunnel; the header line is in `authorizationLines` too. */
+  proxyCredentials: string | undefined;
+  sendsServerName: boolean;
+  /** The only version to speak; absent: all. */
+  tlsVersion: TlsVersion | undefined;
+  ciphers: string | undefined;
+  /** Certificate chain and key in one PEM file. */
+  certificateFile: string | undefined;
+  /** Local addresses, with commas between them. */
+  bind: string | undefined;
+  socketBufferBytes: number | undefined;
+  csvFile: string | undefined;
+  /** Present with -w and with -x, -y, -z. */
+  html: AbHtmlAttributes | undefined;
   /** Ours. */
   coordinatorUrl: string | undefined;
   token: string | undefined;
@@ -38,7 +60,7 @@ export interface AbOptions {
 
 export type AbCommandLine =
   | { readonly kind: 'run'; readonly options: AbOptions }
-  | { readonly kind: 'version' }
+  | { readonly kind: 'version'; readonly isHtml: boolean }
   | { readonly kind: 'help' }
   /** A mistake: its lines for stderr, and `ab`'s exit code. */
   | { readonly kind: 'mistake'; readonly text: string; readonly exitCode: number };
@@ -49,25 +71,9 @@ const GRAMMAR: AbGrammar = {
   longAlone: ['help', 'version'],
 };
 
-/** Options that `ab` has and this version of ours has not: refused, never ignored. */
-const NOT_YET: Readonly<Record<string, string>> = {
-  b: 'socket buffer size',
-  B: 'local address',
-  e: 'CSV file',
-  g: 'file of samples',
-  w: 'HTML report',
-  x: 'HTML report',
-  y: 'HTML report',
-  z: 'HTML report',
-  X: 'proxy',
-  P: 'proxy credentials',
-  I: 'TLS without server name',
-  Z: 'TLS ciphers',
-  f: 'TLS version',
-  E: 'TLS client certificate',
-};
-
 const DEFAULT_TIMEOUT_S = 30;
+/** Attribute of the cells of ab's HTML report unless -z says otherwise. */
+const DEFAULT_CELL = 'bgcolor=white';
 const MAX_CONCURRENCY = 200_000;
 /** `ab` encodes credentials into 1024 bytes and refuses what does not fit. */
 const MAX_ENCODED_CREDENTIALS = 1_023;
@@ -127,6 +133,16 @@ function defaults(): AbOptions {
     shortTimes: false,
     verbosity: 0,
     url: '',
+    proxy: undefined,
+    proxyCredentials: undefined,
+    sendsServerName: true,
+    tlsVersion: undefined,
+    ciphers: undefined,
+    certificateFile: undefined,
+    bind: undefined,
+    socketBufferBytes: undefined,
+    csvFile: undefined,
+    html: undefined,
     coordinatorUrl: undefined,
     token: undefined,
     slots: undefined,
@@ -154,7 +170,7 @@ function applyArgument(parsing: Parsing, item: AbArgument): AbCommandLine | unde
     case 'long':
       return applyLong(parsing.options, item.name, item.value);
     case 'short':
-      if (item.letter === 'V') return { kind: 'version' };
+      if (item.letter === 'V') return { kind: 'version', isHtml: parsing.options.html !== undefined };
       if (item.letter === 'h') return { kind: 'mistake', text: '', exitCode: AB_EXIT.usage };
       applyShort(parsing, item.letter, item.value);
       return undefined;
@@ -163,7 +179,7 @@ function applyArgument(parsing: Parsing, item: AbArgument): AbCommandLine | unde
 
 function applyLong(options: AbOptions, name: string, value: string): AbCommandLine | undefined {
   if (name === 'help') return { kind: 'help' };
-  if (name === 'version') return { kind: 'version' };
+  if (name === 'version') return { kind: 'version', isHtml: false };
   if (value === '') throw usageMistake(`option requires an argument -- -${name}`);
   if (name === 'agents-at' || name === 'coordinator') options.coordinatorUrl = value;
   else if (name === 'token') options.token = value;
@@ -174,11 +190,7 @@ function applyLong(options: AbOptions, name: string, value: string): AbCommandLi
 
 function applyShort(parsing: Parsing, letter: string, value: string): void {
   const { options } = parsing;
-  const missing = NOT_YET[letter];
-  if (missing !== undefined) {
-    throw usageMistake(`option -${letter} (${missing}) is not supported by this version of Broadside`);
-  }
-  if (applyFlag(options, letter)) return;
+  if (applyFlag(options, letter) || applyConnection(options, letter, value)) return;
   switch (letter) {
     case 'n':
       options.requests = atoi(value);
@@ -198,9 +210,6 @@ function applyShort(parsing: Parsing, letter: string, value: string): void {
       break;
     case 'v':
       options.verbosity = atoi(value);
-      if (options.verbosity > 1) {
-        throw usageMistake(`verbosity -v ${value} is not supported by this version of Broadside; use -v 1`);
-      }
       break;
     case 'T':
       options.contentType = value;
@@ -211,6 +220,18 @@ function applyShort(parsing: Parsing, letter: string, value: string): void {
     case 'H':
       options.headerLines.push(value);
       break;
+    case 'P':
+      options.proxyCredentials = value.replace(/^[ \t]+/, '');
+      options.authorizationLines.push(`Proxy-Authorization: Basic ${encodedCredentials(value)}`);
+      break;
+    case 'e':
+      options.csvFile = value;
+      break;
+    case 'g':
+      throw usageMistake(
+        'option -g wants every sample, and Broadside keeps histograms: use -e FILE for percentiles, or ' +
+          '--json FILE for the full distribution',
+      );
     case 'A':
       options.authorizationLines.push(`Authorization: Basic ${encodedCredentials(value)}`);
       break;
@@ -231,8 +252,47 @@ function applyFlag(options: AbOptions, letter: string): boolean {
   else if (letter === 'q') options.quiet = true;
   else if (letter === 'd') options.omitPercentiles = true;
   else if (letter === 'S') options.shortTimes = true;
+  else if (letter === 'w') options.html ??= { table: '', row: '', cell: DEFAULT_CELL };
+  else if (letter === 'I') options.sendsServerName = false;
   else return false;
   return true;
+}
+
+/** What connections go through, and attributes of the HTML report, each of which asks for it. */
+function applyConnection(options: AbOptions, letter: string, value: string): boolean {
+  const html = options.html ?? { table: '', row: '', cell: DEFAULT_CELL };
+  if (letter === 'x') options.html = { ...html, table: value };
+  else if (letter === 'y') options.html = { ...html, row: value };
+  else if (letter === 'z') options.html = { ...html, cell: value };
+  else if (letter === 'B') options.bind = value;
+  else if (letter === 'Z') options.ciphers = value;
+  else if (letter === 'E') options.certificateFile = value;
+  else if (letter === 'X') options.proxy = proxyOf(value);
+  else if (letter === 'f') options.tlsVersion = tlsVersionOf(value);
+  else if (letter === 'b') {
+    const sizeBytes = atoi(value);
+    if (sizeBytes < 0) throw usageMistake(`invalid buffer size -b ${value}: give bytes`);
+    options.socketBufferBytes = sizeBytes === 0 ? undefined : sizeBytes;
+  } else return false;
+  return true;
+}
+
+function proxyOf(value: string): string {
+  const proxy = parseProxy(value);
+  if (typeof proxy === 'string') throw usageMistake(`invalid proxy -X ${value}: ${proxy}`);
+  return value;
+}
+
+/** The word's beginning counts, in any case, and a word that is not known means all, as in `ab`. */
+function tlsVersionOf(word: string): TlsVersion | undefined {
+  const upper = word.toUpperCase();
+  if (upper.startsWith('SSL3')) {
+    throw usageMistake('-f SSL3: SSL 3 is not supported by any TLS library of today');
+  }
+  if (/^TLS1\.[123]/.test(upper)) {
+    return TLS_VERSIONS.find((version) => version === `TLSv${upper.slice(3, 6)}`);
+  }
+  return upper.startsWith('TLS1') ? 'TLSv1' : undefined;
 }
 
 /** -i, -p and -u exclude each other and a -m before them; a -m after them changes only the method's name. */

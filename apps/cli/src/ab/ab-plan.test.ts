@@ -15,9 +15,10 @@ function requestOf(words: string[], body?: string): string {
   if (!parsed.ok) throw new Error(describeAbProblems(parsed));
   const [shard] = splitPlan(parsed.plan, 'run', 1);
   if (shard === undefined) throw new Error('a plan has at least one shard');
-  const { method, httpVersion, headerLines, bodyBase64 } = shard.request;
+  const { method, httpVersion, headerLines, bodyBase64, requestTarget } = shard.request;
   const bodyText = Buffer.from(bodyBase64 ?? '', 'base64').toString('utf8');
-  return `${[`${method} ${shard.target.path} HTTP/${httpVersion}`, ...headerLines, '', ''].join('\r\n')}${bodyText}`;
+  const target = requestTarget ?? shard.target.path;
+  return `${[`${method} ${target} HTTP/${httpVersion}`, ...headerLines, '', ''].join('\r\n')}${bodyText}`;
 }
 
 describe('request bytes', () => {
@@ -118,8 +119,65 @@ describe('plan', () => {
     [['-n', '2000000000000', 'http://h/'], /^-n: must be at most/],
     [['-s', '99999', 'http://h/'], /^-s: must be a duration/],
     [['-n', '5', '--slots', '3', 'http://h/'], /^--slots: 3 slots are more than 1 connections/],
-    [['https://h/'], /^URL: https targets are not supported/],
+    [['-B', 'eth0', 'http://h/'], /^-B: must be an IPv4 or IPv6 address/],
+    [['-b', '9999999999', 'http://h/'], /^-b: must be at most/],
   ])('names the option that a plan refuses: %j', (words, line) => {
     expect(describeAbProblems(planOfAb(optionsOf(...words), undefined))).toMatch(line);
+  });
+});
+
+describe('connections', () => {
+  function shardOf(...words: string[]) {
+    const parsed = planOfAb(optionsOf(...words), undefined);
+    if (!parsed.ok) throw new Error(describeAbProblems(parsed));
+    const [shard] = splitPlan(parsed.plan, 'run', 1);
+    return shard;
+  }
+
+  it('puts the whole address as typed into the request line for a proxy', () => {
+    expect(requestOf(['-X', 'p', '-P', 'u:p', 'http://h:80/a?b#c'])).toBe(
+      'GET http://h:80/a?b HTTP/1.0\r\nProxy-Authorization: Basic dTpw\r\nHost: h\r\n' +
+        'User-Agent: ApacheBench/2.3\r\nAccept: */*\r\n\r\n',
+    );
+    expect(requestOf(['-X', 'p', 'h/'])).toMatch(/^GET http:\/\/h\/ HTTP/);
+    expect(shardOf('-X', 'p', 'http://h/')?.connection?.proxy).toEqual({
+      host: 'p',
+      port: 8_080,
+      connectLines: [],
+    });
+  });
+
+  it('asks a proxy for a tunnel to an https target, and keeps its credentials from the target', () => {
+    const words = ['-X', '[::1]:3128', '-P', 'u:p', '-A', 'c:d', 'https://h/a'];
+    expect(requestOf(words)).toMatch(/^GET \/a HTTP\/1\.0\r\nAuthorization: Basic Yzpk\r\nHost: h\r\n/);
+    expect(shardOf(...words)?.connection?.proxy).toEqual({
+      host: '::1',
+      port: 3_128,
+      connectLines: ['CONNECT h:443 HTTP/1.1', 'Host: h:443', 'Proxy-Authorization: Basic dTpw'],
+    });
+  });
+
+  it.each([
+    [['https://name.test/'], 'name.test'],
+    [['-H', 'Host: other.test:8443 ', 'https://name.test/'], 'other.test'],
+    [['-H', 'host: 127.0.0.1', 'https://name.test/'], ''],
+    [['-I', 'https://name.test/'], ''],
+    [['https://127.0.0.1/'], ''],
+    [['https://[::1]/'], ''],
+  ])('sends the name in the handshake that ab sends: %j', (words, serverName) => {
+    expect(shardOf(...words)?.connection?.tls).toMatchObject({ serverName, verify: false });
+  });
+
+  it('speaks one version with -f and all of them without', () => {
+    expect(shardOf('-f', 'TLS1.2', 'https://h/')?.connection?.tls).toMatchObject({
+      minVersion: 'TLSv1.2',
+      maxVersion: 'TLSv1.2',
+    });
+    expect(shardOf('https://h/')?.connection?.tls).toMatchObject({
+      minVersion: 'TLSv1',
+      maxVersion: 'TLSv1.3',
+      resumeSessions: false,
+    });
+    expect(shardOf('-f', 'TLS1.2', '-Z', 'HIGH', 'http://h/')?.connection?.tls).toBeUndefined();
   });
 });

@@ -1,4 +1,5 @@
 import { formatProblem, hostHeaderOf, type ParsedPlan, parsePlan, parseTarget } from '@broadside/shared';
+import type { ClientIdentity } from './ab-identity.js';
 import type { AbOptions } from './ab-options.js';
 
 /** The name that `ab` gives itself on the wire; targets that log or branch on it see the same client. */
@@ -17,7 +18,11 @@ function abHeaderLines(options: AbOptions, bodyBytes: number | undefined): strin
   const lines: string[] = [];
   if (options.keepAlive) lines.push('Connection: Keep-Alive');
   if (options.cookies.length > 0) lines.push(`Cookie: ${options.cookies.join('; ')}`);
-  lines.push(...options.authorizationLines);
+  // Through a tunnel the proxy reads CONNECT only, and the target must not read the proxy's credentials.
+  const isTunnelled = options.proxy !== undefined && target.scheme === 'https';
+  lines.push(
+    ...options.authorizationLines.filter((line) => !isTunnelled || !line.startsWith('Proxy-Authorization:')),
+  );
   if (bodyBytes !== undefined) {
     lines.push(`Content-length: ${bodyBytes}`, `Content-type: ${options.contentType}`);
   }
@@ -31,8 +36,13 @@ function abHeaderLines(options: AbOptions, bodyBytes: number | undefined): strin
 /**
  * The plan that a command line of `ab` means.
  * @param body content of the body file, or undefined without -p and -u.
+ * @param identity certificate and key of the file of -E.
  */
-export function planOfAb(options: AbOptions, body: Uint8Array | undefined): ParsedPlan {
+export function planOfAb(
+  options: AbOptions,
+  body: Uint8Array | undefined,
+  identity?: ClientIdentity,
+): ParsedPlan {
   const hasBody = body !== undefined && body.byteLength > 0;
   return parsePlan({
     target: options.url,
@@ -50,8 +60,44 @@ export function planOfAb(options: AbOptions, body: Uint8Array | undefined): Pars
     failOnStatus: false,
     onSocketError: options.continueOnSocketError ? 'continue' : 'stop',
     probe: true,
+    ...connectionFieldsOf(options, identity),
     ...(options.slots === undefined ? {} : { slots: Number(options.slots) }),
   });
+}
+
+/** What connections go through. TLS is spoken as `ab` does: nothing is verified, no session is resumed. */
+function connectionFieldsOf(options: AbOptions, identity: ClientIdentity | undefined) {
+  const { proxy, proxyCredentials, bind, socketBufferBytes, tlsVersion, ciphers } = options;
+  const isTls = options.url.startsWith('https://');
+  const isTunnelled = isTls && proxy !== undefined;
+  const serverName = options.sendsServerName ? hostOfHeader(options.headerLines) : '';
+  return {
+    ...(proxy === undefined ? {} : { proxy }),
+    ...(isTunnelled && proxyCredentials !== undefined ? { proxyUser: proxyCredentials } : {}),
+    ...(bind === undefined ? {} : { bind }),
+    ...(socketBufferBytes === undefined ? {} : { socketBufferBytes }),
+    ...(isTls
+      ? {
+          tls: {
+            verify: false,
+            ...(serverName === undefined ? {} : { serverName }),
+            // `ab` asks for nothing less than what its library has, and so do we.
+            minVersion: tlsVersion ?? 'TLSv1',
+            maxVersion: tlsVersion ?? 'TLSv1.3',
+            ...(ciphers === undefined ? {} : { ciphers }),
+            ...identity,
+          },
+        }
+      : {}),
+  };
+}
+
+/** Host of a `-H Host:` line, which `ab` sends in the handshake too; undefined without one. */
+function hostOfHeader(headerLines: readonly string[]): string | undefined {
+  const line = headerLines.findLast((each) => /^host:/i.test(each));
+  const host = line?.slice(5).trim().replace(/:\d+$/, '');
+  // A name that cannot be sent is left to the target's own; an address is left out when the shard is made.
+  return host !== undefined && /^[0-9A-Za-z._-]+$/.test(host) ? host : undefined;
 }
 
 /** Field of the plan to the option that sets it, so that a refusal names what the user typed. */
@@ -65,6 +111,11 @@ const OPTION_OF_FIELD: Readonly<Record<string, string>> = {
   durationMs: '-t',
   timeoutMs: '-s',
   slots: '--slots',
+  proxy: '-X',
+  proxyUser: '-P',
+  bind: '-B',
+  socketBufferBytes: '-b',
+  tls: '-E or -Z',
 };
 
 /** All problems of a plan as one line in the words of the command line. */

@@ -21,7 +21,18 @@ prints the same report. Options of ours begin with two dashes.
   -q              no progress lines
   -d              no table of percentiles
   -S              short table of times
-  -v 1            name socket errors on stderr
+  -v level        1 and more: name the failures on stderr; 2 and more: print the request too
+  -e file         write the percentiles as CSV
+  -w              report as an HTML table
+  -x, -y, -z attr attributes of its table, rows and cells
+  -X host:port    go through this HTTP proxy (port 8080); https in a tunnel
+  -P user:pass    basic authentication with the proxy
+  -B address      local address for the connections; several with commas
+  -b bytes        size of each socket's send and receive buffer
+  -f version      TLS version: ALL, TLS1, TLS1.1, TLS1.2, TLS1.3 (ALL)
+  -Z ciphers      TLS ciphers in OpenSSL's form
+  -E file         client certificate chain and key (PEM)
+  -I              send no server name in the TLS handshake
   -V              version
   -h              this page, on stderr, exit code 22
 

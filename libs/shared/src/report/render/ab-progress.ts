@@ -20,9 +20,20 @@ export function abHasProgress(requests: number | undefined, isQuiet: boolean): b
   return !isQuiet && (requests === undefined || requests > QUIET_REQUESTS);
 }
 
-/** `Benchmarking …`, for stdout; no line end without progress, because `..done` follows. */
-export function abBenchmarkingLine(host: string, hasProgress: boolean): string {
-  return `Benchmarking ${printable(host)} (be patient)${hasProgress ? '\n' : '...'}`;
+/** The same before an HTML report. The second paragraph is never closed, as in ab. */
+export function abHtmlBanner(): string {
+  const [version = '', ...others] = abBanner().trimEnd().split('\n');
+  const lines = [version.replace(/<(.*)>/, '<i>&lt;$1&gt;</i>'), ...others];
+  return `<p>\n${lines.map((line) => ` ${line}<br>\n`).join('')}</p>\n<p>\n`;
+}
+
+/**
+ * `Benchmarking …`, for stdout; no line end without progress, because `..done` follows.
+ * @param proxy `host:port`, where requests go through one.
+ */
+export function abBenchmarkingLine(host: string, hasProgress: boolean, proxy?: string): string {
+  const through = proxy === undefined ? '' : `[through ${printable(proxy)}] `;
+  return `Benchmarking ${printable(host)} ${through}(be patient)${hasProgress ? '\n' : '...'}`;
 }
 
 /** A progress line is due each time so many more requests are done. */

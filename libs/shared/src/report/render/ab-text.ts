@@ -1,3 +1,4 @@
+import { shardConnectionOf } from '../../plan/shard-connection.js';
 import { parseTarget, type Target } from '../../plan/target.js';
 import { type AbCounts, abCounts } from '../ab-counts.js';
 import type { Report } from '../report.schema.js';
@@ -51,21 +52,33 @@ function targetLines(report: Report, options: AbTextOptions): string[] {
     labelled('Server Software:', serverSoftware(report.target.server ?? '')),
     labelled('Server Hostname:', printable(options.host ?? target.host)),
     labelled('Server Port:', options.port ?? target.port),
+    ...tlsLines(report, target),
     '',
     labelled('Document Path:', printable(options.path ?? target.path)),
     labelled('Document Length:', isVariable ? 'Variable' : `${report.referenceBytes ?? 0} bytes`),
   ];
 }
 
+/** The first handshake's facts, where one succeeded; the name is what was sent, whatever came of it. */
+function tlsLines({ plan, target: { tls } }: Report, target: Target): string[] {
+  const serverName = shardConnectionOf(plan, target).tls?.serverName ?? '';
+  const facts = tls && `${tls.protocol},${tls.cipher},${tls.publicKeyBits},${tls.cipherBits}`;
+  return [
+    ...(facts === undefined ? [] : [labelled('SSL/TLS Protocol:', printable(facts))]),
+    ...(tls?.tempKey === undefined ? [] : [labelled('Server Temp Key:', printable(tls.tempKey))]),
+    ...(serverName === '' ? [] : [labelled('TLS Server Name:', serverName)]),
+  ];
+}
+
 /** The plan was checked when it was accepted, so its target has parts. */
-function targetOf(report: Report): Target {
+export function targetOf(report: Report): Target {
   const target = parseTarget(report.plan.target);
   if (typeof target === 'string') throw new TypeError(`report with a bad target: ${target}`);
   return target;
 }
 
 /** ab stops at the first blank or control character; programs that read its reports expect one word. */
-function serverSoftware(server: string): string {
+export function serverSoftware(server: string): string {
   let end = 0;
   while (end < server.length && server.charCodeAt(end) > 0x20) end++;
   return printable(server.slice(0, end));
@@ -97,7 +110,7 @@ function countLines(report: Report, counts: AbCounts, options: AbTextOptions): s
   return lines;
 }
 
-function hasBody(report: Report, options: AbTextOptions): boolean {
+export function hasBody(report: Report, options: AbTextOptions): boolean {
   return options.hasBody ?? report.requestBodyBytes > 0;
 }
 

@@ -1,0 +1,133 @@
+import {
+  AB_REPORT_LEAD,
+  type AbTextOptions,
+  abBanner,
+  abBenchmarkingLine,
+  abCounts,
+  abCsv,
+  abExitOf,
+  abFinishLine,
+  abHasProgress,
+  abHtmlBanner,
+  abHtmlReport,
+  abNotes,
+  abReport,
+  FAILURE_PHRASES,
+  failureCounts,
+  type LiveMessage,
+  parseTarget,
+  proxyNameOf,
+  type Report,
+} from '@broadside/shared';
+import type { JsonDestination } from '../output/json-file.js';
+import { writeJsonReport } from '../output/json-report.js';
+import { writeNote } from '../output/streams.js';
+import type { AbOptions } from './ab-options.js';
+import { AbProgress } from './ab-progress.js';
+
+/** Files beside the report. */
+export interface AbFiles {
+  readonly json: JsonDestination | undefined;
+  readonly csv: JsonDestination | undefined;
+}
+
+/** The text of `ab`, in its order, on its streams. With the JSON report on stdout, the text is on stderr. */
+export class AbOutput {
+  readonly #options: AbOptions;
+  readonly #files: AbFiles;
+  readonly #hasProgress: boolean;
+  readonly #progress: AbProgress;
+  readonly #host: string;
+  #isLineOpen = false;
+
+  constructor(options: AbOptions, files: AbFiles) {
+    this.#options = options;
+    this.#files = files;
+    this.#hasProgress = abHasProgress(options.requests, options.quiet);
+    this.#progress = new AbProgress(options.requests);
+    const target = parseTarget(options.url);
+    this.#host = typeof target === 'string' ? options.url : target.host;
+  }
+
+  /** @param request the request as it goes on the wire, which ab shows from verbosity 2 on. */
+  begin(request: string): void {
+    const { html, proxy } = this.#options;
+    const line = abBenchmarkingLine(this.#host, this.#hasProgress, proxyNameOf({ proxy }));
+    // With an HTML report ab says nothing of its start, but ends the line it has not begun.
+    this.#write(html === undefined ? abBanner() + line : abHtmlBanner());
+    this.#isLineOpen = !this.#hasProgress;
+    const { verbosity, method } = this.#options;
+    if (verbosity >= 2) this.#write(`INFO: ${method} header == \n---\n${request}\n---\n`);
+  }
+
+  progress(message: LiveMessage): void {
+    if (!this.#hasProgress || message.kind !== 'second') return;
+    this.#show(message.total.completed + message.total.failed);
+  }
+
+  breakLine(): void {
+    if (this.#isLineOpen) this.#write('\n');
+    this.#isLineOpen = false;
+  }
+
+  /** Prints the end and the report, and gives the exit code of `ab`. */
+  async end(report: Report): Promise<number> {
+    const { complete } = abCounts(report);
+    const exit = abExitOf(report, this.#host);
+    if (this.#hasProgress) this.#show(complete);
+    if (report.run.state === 'finished' && report.fatal === undefined) this.#finish(complete);
+    if (exit.stderr !== undefined) {
+      this.breakLine();
+      process.stderr.write(`${exit.stderr}\n`);
+    }
+    if (exit.totalLine !== undefined) this.#write(`${exit.totalLine}\n`);
+    // A fatal error before the first reply has nothing to report, and `ab` stops at its message.
+    if (complete > 0 || exit.stderr === undefined) {
+      this.#write(AB_REPORT_LEAD + this.#report(report));
+      this.#notes(report);
+    }
+    if (this.#options.html === undefined && complete > 0) await this.#files.csv?.write(abCsv(report));
+    await writeJsonReport(this.#files.json, report);
+    return exit.code;
+  }
+
+  #show(done: number): void {
+    const lines = this.#progress.linesUpTo(done);
+    if (lines.length > 0) process.stderr.write(lines.join(''));
+  }
+
+  #finish(done: number): void {
+    const { stream, text } = abFinishLine(done, this.#hasProgress);
+    if (stream === 'stderr') process.stderr.write(text);
+    else this.#write(text);
+    this.#isLineOpen = false;
+  }
+
+  #report(report: Report): string {
+    const options: AbTextOptions = {
+      keepAlive: this.#options.keepAlive,
+      hasBody: this.#options.bodyFile !== undefined,
+      variableLength: this.#options.acceptVariableLength,
+      noPercentiles: this.#options.omitPercentiles,
+      shortTimes: this.#options.shortTimes,
+      host: this.#host,
+      concurrency: this.#options.concurrency,
+    };
+    const { html } = this.#options;
+    return html === undefined ? abReport(report, options) : abHtmlReport(report, options, html);
+  }
+
+  /** Programs read stdout for `ab`'s report; what `ab` cannot say goes beside it. */
+  #notes(report: Report): void {
+    process.stderr.write(abNotes(report));
+    if (this.#options.verbosity < 1) return;
+    for (const { failureClass, count } of failureCounts(report)) {
+      writeNote(`${count} requests: ${FAILURE_PHRASES[failureClass]}`);
+    }
+  }
+
+  #write(text: string): void {
+    if (this.#files.json?.isStdout === true) process.stderr.write(text);
+    else process.stdout.write(text);
+  }
+}
