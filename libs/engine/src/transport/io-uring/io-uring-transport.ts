@@ -41,7 +41,11 @@ import { Ring } from './ring.js';
 const TICK_US = 4_000;
 /** Requests that are handed over at once; more of them make one more system call. */
 const ENTRIES = 1_024;
-const COMPLETIONS = 8_192;
+/** Room for completions per connection, so that they are there when a whole batch comes with more behind it. */
+const COMPLETIONS_PER_CONNECTION = 4;
+const MIN_COMPLETIONS = 4_096;
+/** The kernel's own limit. */
+const MAX_COMPLETIONS = 65_536;
 /** Bytes that are sent before one send is to be confirmed. */
 const UNCONFIRMED_BYTES = 8_192;
 
@@ -119,7 +123,8 @@ export class IoUringTransport implements Transport {
   async run(handler: TransportHandler): Promise<void> {
     // Whoever was told that the engine is ready may have queued something; it runs before the thread is taken.
     await Promise.resolve();
-    const ring = new Ring(this.#libc, ENTRIES, COMPLETIONS);
+    const wanted = Math.max(this.#connections * COMPLETIONS_PER_CONNECTION, MIN_COMPLETIONS);
+    const ring = new Ring(this.#libc, ENTRIES, Math.min(wanted, MAX_COMPLETIONS));
     this.#ring = ring;
     try {
       const buffers = new ReceiveBuffers(this.#libc, ring, this.#connections);

@@ -23,7 +23,7 @@ const FLAGS =
   IORING_SETUP_CQSIZE | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
 /** Size of `struct io_uring_params`, and what is where in it, in words. */
 const PARAMETERS_WORDS = 30;
-const PARAMETER = { cqEntries: 1, flags: 2, sqHead: 10, sqTail: 11, sqMask: 12, sqArray: 16 } as const;
+const PARAMETER = { cqEntries: 1, flags: 2, sqTail: 11, sqMask: 12, sqArray: 16 } as const;
 const COMPLETION = { head: 20, tail: 21, mask: 22, entries: 25 } as const;
 
 const ENTRY_WORDS = 16;
@@ -41,7 +41,6 @@ export class Ring {
   readonly #mapped: readonly (readonly [address: number, sizeBytes: number])[];
   readonly #entryCount: number;
   readonly #entryMask: number;
-  readonly #sqHead: number;
   readonly #sqTail: number;
   readonly #cqHead: number;
   readonly #cqTail: number;
@@ -49,6 +48,8 @@ export class Ring {
   readonly #cqFirst: number;
   /** End of the entries written, which the kernel learns by `enter`. */
   #tail: number;
+  /** Entries that the kernel has not taken. */
+  #queued = 0;
   /** Seconds and nanoseconds, 64 bits each. */
   readonly #timespec = new Int32Array(4);
   readonly #waitArgument = new BigUint64Array(3);
@@ -79,7 +80,6 @@ export class Ring {
     this.entries = new Int32Array(libc.viewOf(sqes, entryBytes));
     this.#entryCount = sqEntries;
     this.#entryMask = this.words[word(PARAMETER.sqMask) >> 2] ?? 0;
-    this.#sqHead = word(PARAMETER.sqHead) >> 2;
     this.#sqTail = word(PARAMETER.sqTail) >> 2;
     this.#cqHead = word(COMPLETION.head) >> 2;
     this.#cqTail = word(COMPLETION.tail) >> 2;
@@ -95,7 +95,12 @@ export class Ring {
 
   /** Takes an entry, all zero. @returns the position of its first word. */
   nextEntry(): number {
-    if (this.#pending() >= this.#entryCount) this.enter(0, -1);
+    if (this.#queued >= this.#entryCount) {
+      this.enter(0, -1);
+      // The queue of completions is made large enough for this never to be refused.
+      if (this.#queued >= this.#entryCount) throw new Error('io_uring takes no entries');
+    }
+    this.#queued++;
     const { entries } = this;
     const first = (this.#tail & this.#entryMask) * ENTRY_WORDS;
     // A loop: `fill` costs more than it saves for so few words.
@@ -113,16 +118,17 @@ export class Ring {
     Atomics.store(this.words, this.#sqTail, this.#tail);
     const hasLimit = timeoutUs >= 0;
     if (hasLimit) this.#timespec[2] = timeoutUs * 1_000;
-    // A failure (interrupted, completions must be read first) leaves the entries for the next call.
-    libc.ioUringEnter(
+    const taken = libc.ioUringEnter(
       SYS_IO_URING_ENTER,
       this.fd,
-      this.#pending(),
+      this.#queued,
       minComplete,
       hasLimit ? IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG : IORING_ENTER_GETEVENTS,
       hasLimit ? this.#waitArgumentAddress : 0,
       hasLimit ? WAIT_ARGUMENT_BYTES : 0,
     );
+    // A failure (time over, interrupted, completions must be read first) leaves them for the next call.
+    if (taken > 0) this.#queued -= taken;
   }
 
   /** Number of the first completion that is not consumed. */
@@ -162,10 +168,6 @@ export class Ring {
   close(): void {
     for (const [address, sizeBytes] of this.#mapped) this.#libc.munmap(address, sizeBytes);
     this.#libc.close(this.fd);
-  }
-
-  #pending(): number {
-    return (this.#tail - Atomics.load(this.words, this.#sqHead)) | 0;
   }
 
   #map(sizeBytes: number, offset: number): number {
