@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { Shard } from '@broadside/shared';
+import type { Shard, ShardConnection, ShardPacing } from '@broadside/shared';
 import { describeMachine } from './describe-machine.js';
 import { isOwnAddress } from './own-address.js';
 import { type LoadShare, type PreflightFindings, preflight } from './preflight.js';
@@ -32,9 +32,24 @@ export function loadShareOf(shard: Shard, waiting: readonly Shard[], slots: numb
     keepAlive: shard.keepAlive,
     ...(hasBudget ? { requests: sumOf((each) => each.requests ?? 0) } : {}),
     durationMs: shard.durationMs,
+    ...(shard.pacing === undefined ? {} : { rateHz: highestRateHz(shard.pacing, all.length) }),
+    portSources: portSourcesOf(shard.connection),
     slots,
-    sharesMachine: isOwnHost(shard.target.host),
+    sharesMachine:
+      shard.connection?.unixSocket !== undefined ||
+      isOwnHost(shard.connection?.proxy?.host ?? shard.target.host),
   };
+}
+
+/** What the shards of this machine send in a second at most; a run's shards have equal parts of its schedule. */
+function highestRateHz({ rate, stages, stride }: ShardPacing, shards: number): number {
+  const highest = Math.max(rate, ...(stages ?? []).map((stage) => stage.rate));
+  return (highest * shards) / stride;
+}
+
+function portSourcesOf(connection: ShardConnection | undefined): number {
+  if (connection?.unixSocket !== undefined || connection?.addresses === 'spread') return 0;
+  return connection?.bind?.length ?? 1;
 }
 
 /** Before the name is resolved: an own address as it stands, or a name that is surely this machine's. */

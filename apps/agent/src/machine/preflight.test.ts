@@ -24,6 +24,7 @@ const share: LoadShare = {
   connections: 100,
   keepAlive: true,
   durationMs: 10_000,
+  portSources: 1,
   slots: 2,
   sharesMachine: false,
 };
@@ -64,6 +65,14 @@ describe('preflight', () => {
     const warned = preflight(roomy, { ...share, connections: 28_232 });
     expect(warned.refusals).toEqual([]);
     expect(warned.warnings).toEqual([expect.stringContaining('more than 90 % of the 28,232 local ports')]);
+  });
+
+  it('counts the ports of each local address, and none for a Unix socket', () => {
+    const roomy = { ...machine, descriptorLimit: 1_000_000 };
+    const many = { ...share, connections: 40_000 };
+    expect(preflight(roomy, many).refusals).toHaveLength(1);
+    expect(preflight(roomy, { ...many, portSources: 2 })).toEqual(NOTHING);
+    expect(preflight(roomy, { ...many, portSources: 0 })).toEqual(NOTHING);
   });
 
   describe('without keep-alive', () => {

@@ -15,6 +15,11 @@ export interface LoadShare {
   readonly durationMs?: number | undefined;
   /** Requests a second where the plan names a rate. */
   readonly rateHz?: number | undefined;
+  /**
+   * Local addresses that connections come from: each has the whole range of ports towards one target address.
+   * 0 where no ports are used, or nobody knows yet to how many addresses the target's name leads.
+   */
+  readonly portSources: number;
   /** Engine threads that will be busy. */
   readonly slots: number;
   /** The target's address is one of this machine's own, as far as it is known. */
@@ -90,8 +95,8 @@ function checkDescriptors(
 /** All connections of a machine to one target address differ only in their local port. */
 function checkPorts(machine: Machine, share: LoadShare, { refusals, warnings }: Findings): void {
   const range = parsePortRange(machine.sysctls?.['net.ipv4.ip_local_port_range']);
-  if (range === undefined) return;
-  const ports = range.last - range.first + 1;
+  if (range === undefined || share.portSources === 0) return;
+  const ports = (range.last - range.first + 1) * share.portSources;
   const setting = `net.ipv4.ip_local_port_range is ${range.first} to ${range.last}`;
   const { connections } = share;
   if (connections > ports) {

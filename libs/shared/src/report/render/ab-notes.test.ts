@@ -21,6 +21,7 @@ it('says after the report who sent, whether the books balance, who was the limit
       '',
       `Broadside ${report.broadsideVersion}, run run-1`,
       'Agents:                 a1: 0 requests (0 %), 1 shard',
+      'Machines:               a1: test, 2 CPUs, 954MiB RAM, Linux, Node v20.20.2',
       'Books:                  balance: 100 planned = 100 completed',
       'Verdict:                pass; limit: undecided',
       '                        too little to tell who was the limit: 1 reply in 50ms',
