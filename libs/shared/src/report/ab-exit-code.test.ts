@@ -77,7 +77,7 @@ describe('abExitOf', () => {
       seen: { counters: balancedCounters({ completed: 10, resetBeforeFirstByte: 1 }) },
       input: { fatal: given },
     });
-    expect(abExitOf(some)).toMatchObject({ code: 104, totalLine: 'Total of 11 requests completed' });
+    expect(abExitOf(some)).toMatchObject({ code: 104, totalLine: 'Total of 10 requests completed' });
     expect(abExitOf(sampleReport({ input: { fatal: given } }))).not.toHaveProperty('totalLine');
   });
 

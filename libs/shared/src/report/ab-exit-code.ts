@@ -62,10 +62,12 @@ const APR_TIMEOUT: SystemError = { errno: 70_007, text: 'The timeout specified h
  */
 export function abExitOf(report: Report, host = ''): AbExit {
   if (report.fatal !== undefined) {
-    const { complete } = abCounts(report);
+    // ab leaves before it counts the request whose connection broke.
+    const { complete, receive, exceptions } = abCounts(report);
+    const counted = complete - receive - exceptions;
     return {
       ...abExitOfFatal(report.fatal, host),
-      ...(complete > 0 ? { totalLine: `Total of ${complete} requests completed` } : {}),
+      ...(counted > 0 ? { totalLine: `Total of ${counted} requests completed` } : {}),
     };
   }
   const books = booksReason(report);
