@@ -27,7 +27,7 @@ import { RunOrders } from './run-orders.js';
 import { reportOf } from './run-report.js';
 import type { RunHead, RunServices, StateMessage } from './run-services.js';
 import { endStateOf } from './run-state.js';
-import { endedEarly, hasFatalEnd, takeEnding } from './shard-ending.js';
+import { endedEarly, hasFatalEnd, isSocketError, takeEnding } from './shard-ending.js';
 import { namesOf, type ShardProgress } from './shard-progress.js';
 
 /** The agent's own timeout ends the probe; this is for an agent that says nothing. */
@@ -136,7 +136,7 @@ export class RunExecution {
     if (this.#find(agentId, attempt) === undefined || this.#barrier.isOpen) return;
     this.#timers.disarm('probe');
     if (this.#orders.isStopped) return;
-    if (!result.ok && this.head.plan.onSocketError === 'stop') {
+    if (!result.ok && this.head.plan.onSocketError === 'stop' && isSocketError(result.fatal)) {
       this.#probeFatal = result.fatal;
       this.#fail(result.fatal.message);
       return;

@@ -1,6 +1,9 @@
 import {
   COUNTER,
   encodeTotals,
+  FAILURE_CLASSES,
+  type FailureClass,
+  type Fatal,
   GAUGE_NAMES,
   type Interval,
   newCounters,
@@ -10,7 +13,7 @@ import {
   splitPlan,
 } from '@broadside/shared';
 import { describe, expect, it } from 'vitest';
-import { endedEarly, hasFatalEnd, takeEnding } from './shard-ending.js';
+import { endedEarly, hasFatalEnd, isSocketError, takeEnding } from './shard-ending.js';
 import { namesOf, ShardProgress } from './shard-progress.js';
 
 function planOf(given: object): Plan {
@@ -109,5 +112,18 @@ describe('shards in a sentence', () => {
     const shards = [0, 1, 2, 3].map(progressOf);
     expect(namesOf(shards.slice(0, 1))).toBe('shard 0 (attempt 1, agent agent-a)');
     expect(namesOf(shards)).toMatch(/shard 2 \(attempt 1, agent agent-a\) and 1 more$/);
+  });
+});
+
+describe('a probe that failed', () => {
+  const fatal = (failureClass: FailureClass): Fatal => ({ failureClass, code: 'X', message: 'x' });
+  it('ends a load that is to stop at a socket error only where the connection was at fault', () => {
+    const broken = FAILURE_CLASSES.filter((name) => isSocketError(fatal(name)));
+    expect(broken).toEqual(
+      expect.arrayContaining(['connectRefused', 'resetBeforeFirstByte', 'resetAfterFirstByte', 'timeout']),
+    );
+    for (const name of ['truncated', 'malformed', 'tooLarge', 'closedWithoutReplyNew'] as const) {
+      expect(broken).not.toContain(name);
+    }
   });
 });

@@ -2,6 +2,8 @@
 import {
   counterOf,
   decodeTotals,
+  type FailureClass,
+  type Fatal,
   FrameError,
   type Interval,
   LIMITS,
@@ -44,6 +46,22 @@ export function hasFatalEnd(plan: Plan, last: Interval): boolean {
   const endMs = (last.number + last.span) * LIMITS.intervalMs;
   const durationMs = loadDurationMs(plan);
   return plan.requests === undefined && durationMs !== undefined && endMs < durationMs;
+}
+
+/** Outcomes of a request whose connection did what it should: the reply is wrong, and the load goes on. */
+const WRONG_REPLIES: ReadonlySet<FailureClass | undefined> = new Set([
+  'closedWithoutReplyNew',
+  'closedWithoutReplyReused',
+  'truncated',
+  'malformed',
+  'tooLarge',
+  'lengthDiffers',
+  'status',
+]);
+
+/** Whether a probe failed with what ends a load that is to stop at a socket error, as later requests would. */
+export function isSocketError(fatal: Fatal): boolean {
+  return !WRONG_REPLIES.has(fatal.failureClass);
 }
 
 /** Whether a last interval shows that the shard was stopped, which only its own agent can have done. */
