@@ -41,3 +41,11 @@ it('warns first, and has no times where nothing was timed', () => {
   expect(text).toMatch(/run run-1\nWarning: {16}the books do not balance/);
   expect(text).not.toContain('Connection Times');
 });
+
+it('names no concurrency for a run that had closed its connections when its only second was looked at', () => {
+  const row = { second: 0, planned: 5, sent: 5, completed: 5, failed: 0, inFlight: 0, bytesReceived: 5 };
+  const notesWith = (openConnections: number): string =>
+    abNotes(sampleReport({ input: { seconds: [{ ...row, openConnections, busyShareMax: 0 }] } }));
+  expect(notesWith(7)).toContain('\nConcurrency achieved:   7\n');
+  expect(notesWith(0)).not.toContain('Concurrency achieved');
+});

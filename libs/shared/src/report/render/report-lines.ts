@@ -47,8 +47,9 @@ export function booksSentence(report: Report): string {
 
 /** Most connections that were open at once, from the merged seconds; undefined without any. */
 export function connectionsAchieved(report: Report): number | undefined {
-  if (report.seconds.length === 0) return undefined;
-  return Math.max(...report.seconds.map((second) => second.openConnections));
+  const most = Math.max(0, ...report.seconds.map((second) => second.openConnections));
+  // Connections are counted where a second ends, and a run that is over by then has closed them all.
+  return most === 0 ? undefined : most;
 }
 
 /** Why the headline number cannot be taken as it is; undefined when it can. */
