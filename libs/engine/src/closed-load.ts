@@ -374,6 +374,7 @@ export class ClosedLoad {
     if (connection.state === BUSY) {
       this.#settle(connection, FAILURE.timeout, nowUs, ETIMEDOUT);
       this.#closeByUs(index, connection, true);
+      if (this.#options.shard.onSocketError === 'stop') this.#giveUp(FAILURE.timeout, ETIMEDOUT);
     } else if (connection.state === LINGERING) this.#closeByUs(index, connection, false);
     this.#resume(index, connection, nowUs);
   }

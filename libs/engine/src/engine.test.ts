@@ -348,6 +348,17 @@ describe('targets that cannot be connected to', () => {
     expect(run.end.fatal?.code).toBe('ECONNREFUSED');
   });
 
+  it('ends at the first reply that does not come in time when socket errors are to stop the load', async () => {
+    const behaviour: Behaviour = (socket, n) => void (n === 2 || socket.write(reply(1)));
+    const target = await listen(behaviour);
+    const run = await runShardAgainst(
+      shardFor(target.port, { requests: 50, timeoutMs: 150, onSocketError: 'stop' }),
+    );
+    expect(run.end.fatal).toMatchObject({ failureClass: 'timeout', code: 'ETIMEDOUT' });
+    expect(run.failures).toEqual({ timeout: 1 });
+    expect([run.count('completed'), run.count('sent'), run.count('notSentFatal')]).toEqual([2, 3, 47]);
+  });
+
   it('ends at the first reset when socket errors are to stop the load', async () => {
     const behaviour: Behaviour = (socket, n) =>
       void (n === 2 ? socket.resetAndDestroy() : socket.write(reply(1)));
