@@ -120,6 +120,14 @@ describe('limit: generator', () => {
   });
 });
 
+describe('limit of a run whose last second was cut off', () => {
+  it('is judged by the seconds that were measured', () => {
+    const measured = { ...second(0.2), demandShareMax: 0.3 };
+    const rest = { ...second(1, 3), completed: 2 };
+    expect(runOf(waits(1_000, 8_000), [measured, measured, measured, rest]).limit).toBe('target');
+  });
+});
+
 describe('limit: plan', () => {
   it('when nothing queued and the threads were idle', () => {
     const verdict = runOf(waits(1_000, 1_800), [0.2, 0.3]);

@@ -38,7 +38,7 @@ const MIN_REPLIES = 100;
 const USUAL_SHARE = 0.9;
 
 export function limitOf(report: Omit<Report, 'verdict'>): Limit {
-  const seconds = report.seconds.filter((s) => s.isWarmup !== true && (s.sent > 0 || s.completed > 0));
+  const seconds = judgedSeconds(report);
   const replies = report.latency.wait.count;
   if (seconds.length === 0 || replies < MIN_REPLIES) {
     const seen = `${formatCounted(replies, 'reply', 'replies')} in ${formatDurationMs(report.timeTakenUs / 1_000)}`;
@@ -55,6 +55,13 @@ export function limitOf(report: Omit<Report, 'verdict'>): Limit {
     return { ...undecided(usual), advice: ['use more slots, or fewer connections, to tell'] };
   }
   return missedRateLimit(report) ?? limitBeyondGenerator(report, demand);
+}
+
+/** Those with load, and of these the ones that were long enough to be measured, where any was. */
+function judgedSeconds({ seconds }: Omit<Report, 'verdict'>): Second[] {
+  const loaded = seconds.filter((s) => s.isWarmup !== true && (s.sent > 0 || s.completed > 0));
+  const measured = loaded.filter((second) => second.demandShareMax !== undefined);
+  return measured.length > 0 ? measured : loaded;
 }
 
 function generatorLimit(
