@@ -28,7 +28,7 @@ describe.runIf(canRun('nginx'))('against nginx with two workers, one slot', () =
   });
 
   it('is the generator, in every format and while it runs, when the slot is full', async () => {
-    const { report, messages } = await bench.judge({ target: page, connections: 50, duration: '3s' });
+    const { report, messages } = await bench.judge({ target: page, connections: 200, duration: '3s' });
     expect(report.verdict.limit, reasonsOf(report)).toBe('generator');
     expect(reasonsOf(report)).toMatch(/an engine thread was at least 90 % busy in \d of \d seconds/);
     expect(report.verdict.advice.join()).toContain('add slots: 1 was in use');

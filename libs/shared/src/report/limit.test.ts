@@ -236,6 +236,19 @@ describe('limit: undecided', () => {
   });
 });
 
+describe('limit of a machine that was too busy to tell', () => {
+  it('is undecided, and says what took the time and what to do', () => {
+    const starved = { ...second(0.4), demandShareMax: 0.75, runDelayShareMax: 0.38 };
+    const input = { seconds: [starved], shards: [shard({ sharesMachine: true })] };
+    const verdict = runOf(waits(1_000, 8_000), [], { input });
+    expect(verdict.limit).toBe('undecided');
+    expect(verdict.reasons.at(-1)).toContain('38 % of the time ready to run and without a CPU');
+    expect(verdict.advice).toEqual(['client and target share a machine: move one of them to another']);
+    const other = runOf(waits(1_000, 8_000), [starved]);
+    expect(other.advice).toEqual([expect.stringContaining('the load machine is too busy')]);
+  });
+});
+
 describe('limit of a load with a rate', () => {
   /** 10 000 requests in 10 s were due. */
   function paced(
