@@ -82,10 +82,11 @@ export class ForwardProxy {
     else if (!isAdmitted) socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
     else {
       const { hostname, port } = new URL(`http://${incoming.url}`);
-      const onward = connect(Number(port), hostname.replace(/^\[|\]$/g, ''), async () => {
-        await this.#confirm(socket);
-        onward.write(early);
-        onward.pipe(socket).pipe(onward);
+      const onward = connect(Number(port), hostname.replace(/^\[|\]$/g, ''), () => {
+        void this.#confirm(socket).then(() => {
+          onward.write(early);
+          onward.pipe(socket).pipe(onward);
+        });
       });
       this.#keep(onward);
       onward.once('close', () => socket.destroy());
@@ -95,7 +96,7 @@ export class ForwardProxy {
 
   async #confirm(socket: Socket): Promise<void> {
     const reply = 'HTTP/1.1 200 Connection established\r\nX-Proxy: yes\r\n\r\n';
-    const pieces = this.#options.isSlow === true ? [...reply] : [reply];
+    const pieces = this.#options.isSlow === true ? reply.split('') : [reply];
     for (const piece of pieces) await new Promise((resolve) => socket.write(piece, resolve));
   }
 }
