@@ -1,5 +1,6 @@
+import { cpus } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { broadside } from './broadside.js';
+import { broadside, startTarget } from './broadside.js';
 
 const URL = 'http://127.0.0.1:9/';
 
@@ -35,12 +36,12 @@ describe('broadside doctor', () => {
     expect(parsed).toMatchObject({
       canWork: true,
       refusals: [],
-      remarks: expect.arrayContaining([expect.stringContaining('client and target share this machine')]),
       slots: 2,
       addresses: ['127.0.0.1'],
-      transport: { name: expect.any(String) },
-      machine: { node: process.version, cpus: expect.any(Number) },
+      machine: { node: process.version, cpus: cpus().length },
     });
+    expect(stdout).toContain('client and target share this machine');
+    expect(stdout).toMatch(/"transport": \{\s+"name": "(io_uring|epoll|socket)"/);
   });
 
   it.each([
@@ -53,6 +54,20 @@ describe('broadside doctor', () => {
     const { exitCode, stdout, stderr } = await broadside(['doctor', ...words]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toMatch(expected);
+  });
+});
+
+describe('a load that is doubtful on this machine', () => {
+  it('is warned about when it begins, and in the report', async () => {
+    const target = await startTarget();
+    const slots = String(cpus().length + 1);
+    const words = ['run', '-q', '--slots', slots, '-c', slots, '-n', '100', '--json', '-', target.url];
+    const { exitCode, stdout, stderr } = await broadside(words);
+    await target.process.stop();
+    expect(exitCode).toBe(0);
+    const warning = `: ${slots} slots share ${cpus().length} CPUs: they take time from each other`;
+    expect(stderr).toMatch(new RegExp(`^broadside: warning: .*${warning}`, 'm'));
+    expect(JSON.parse(stdout)).toMatchObject({ warnings: [expect.stringContaining(warning)] });
   });
 });
 

@@ -30,9 +30,6 @@ const FLAGS = {
 
 type DoctorValues = ReadFlags<typeof FLAGS>['values'];
 
-/** A plan could not work here: not the exit code of a run, because there was none. */
-const EXIT_CANNOT_WORK = 1;
-
 /** `broadside doctor`: looks at this machine, and at nothing else. */
 export async function execute(words: readonly string[]): Promise<number> {
   const { values, positionals } = readFlags('doctor', words, FLAGS);
@@ -54,7 +51,7 @@ export async function execute(words: readonly string[]): Promise<number> {
       ? `${JSON.stringify(jsonOf(examination, plan, shards.length), null, 2)}\n`
       : doctorText(examination, plan === undefined ? undefined : subjectOf(plan, shards.length)),
   );
-  return examination.findings.refusals.length > 0 ? EXIT_CANNOT_WORK : EXIT.ok;
+  return examination.findings.refusals.length > 0 ? EXIT.cannotWork : EXIT.ok;
 }
 
 /** The flags of a load mean nothing without a target: ports are counted for one. */
