@@ -12,7 +12,7 @@ import {
   type Shard,
   type ShardTotals,
   type TlsFacts,
-} from '@broadside/shared';
+} from '@broadside/shared/engine';
 import { type Clock, monotonicClock } from './clock.js';
 import { encodeRequest } from './encode-request.js';
 import { type EnginePhase, movePhase } from './engine-phase.js';

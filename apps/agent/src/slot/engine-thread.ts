@@ -2,7 +2,7 @@
 
 import { parentPort, type TransferListItem, workerData } from 'node:worker_threads';
 import { chooseTransport, runShard, ShardControl, type ShardEnd, type ShardRun } from '@broadside/engine';
-import { encodeInterval, encodeTotals, type Fatal, type Shard } from '@broadside/shared';
+import { encodeInterval, encodeTotals, type Fatal, type Shard } from '@broadside/shared/engine';
 import { shardResultOf } from './shard-result.js';
 import type { SlotMessage, ThreadMessage, ThreadSettings } from './thread-message.js';
 

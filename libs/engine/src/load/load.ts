@@ -7,7 +7,7 @@
  *     ▲           │           ├─► lingering ─► closed by the target ─► closed …
  *     └ backingOff ◄ failed   └─► failed or closed ─► closed …
  */
-import { COUNTER, FAILURE, type Shard } from '@broadside/shared';
+import { COUNTER, FAILURE, type Shard } from '@broadside/shared/engine';
 import { connectFailureOf } from '../classify-loss.js';
 import type { Clock } from '../clock.js';
 import { ConnectPatience, nextBackoffMs } from '../connect-patience.js';

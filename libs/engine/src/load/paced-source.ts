@@ -1,4 +1,4 @@
-import { COUNTER, type Shard, type ShardPacing } from '@broadside/shared';
+import { COUNTER, type Shard, type ShardPacing } from '@broadside/shared/engine';
 import { type Schedule, scheduleOf } from '../pacer/schedule.js';
 import type { Recorder } from '../recorder/recorder.js';
 import type { RequestSource } from './request-source.js';

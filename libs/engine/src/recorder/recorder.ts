@@ -12,7 +12,7 @@ import {
   mergeGauges,
   newCounters,
   type Observations,
-} from '@broadside/shared';
+} from '@broadside/shared/engine';
 import { LiveHistogram } from './live-histogram.js';
 
 /** Status codes are 100 … 599; the parser lets no others through. */
