@@ -124,7 +124,7 @@ export abstract class Load {
     return this.requests.inFlight;
   }
 
-  /** Whether a request that is due would find no connection. */
+  /** Whether something is due that no connection is free for. */
   abstract get isStarved(): boolean;
 
   /** When `turn` wants to be called next at the latest. */

@@ -93,7 +93,10 @@ export class PacedSource implements RequestSource {
 
   takeProbe(): boolean {
     if (this.#isStopped || this.#limit <= 0) return false;
-    if (!this.#isWarmup) this.#probes++;
+    if (!this.#isWarmup) {
+      this.#probes++;
+      this.#limit--;
+    }
     this.#recorder.count(PLANNED, 1);
     return true;
   }
