@@ -12,19 +12,18 @@ const MAX_EXTRA_SLOTS = 256;
  * @param wantedSlots slots that the run insists on; there are more where the machine has more cores.
  */
 export async function startEmbeddedCluster(wantedSlots: number): Promise<OpenCluster> {
-  const [{ startCoordinator }, { startAgent }] = await Promise.all([
-    import('@broadside/coordinator'),
-    import('@broadside/agent'),
-  ]);
+  const { startCoordinator } = await import('@broadside/coordinator');
   // Loopback is shared with every user of the machine, and a load cluster obeys whoever reaches it.
   const token = randomBytes(24).toString('base64url');
-  const coordinator = await startCoordinator({
+  const starting = startCoordinator({
     host: '127.0.0.1',
     port: 0,
     dataDir: 'ephemeral',
     apiToken: token,
     logLevel: 'error',
   });
+  // The agent's code comes into memory while the coordinator waits for its store.
+  const [coordinator, { startAgent }] = await Promise.all([starting, import('@broadside/agent')]);
   try {
     const agent = await startAgent({
       coordinatorUrl: coordinator.url,
