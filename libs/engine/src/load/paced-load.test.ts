@@ -222,7 +222,9 @@ describe('warm-up', () => {
       onSend: answersAfter(15_000),
     });
     expect(run.intervals.map((interval) => interval.isWarmup === true)).toEqual([
-      ...[true, true, true],
+      true,
+      true,
+      true,
       ...Array.from({ length: run.intervals.length - 3 }, () => false),
     ]);
     expect(run.intervals.slice(0, 8).map((interval) => interval.counters[0])).toEqual(
