@@ -188,6 +188,8 @@ class ShardEngine implements TransportHandler {
 
   onOpen(connection: number): void {
     this.#load.onOpen(connection);
+    const handshakeUs = this.#prepared.transport.handshakeUs?.(connection) ?? -1;
+    if (handshakeUs >= 0) this.#recorder.tls.record(handshakeUs);
   }
 
   onData(connection: number, buffer: Uint8Array, start: number, end: number): void {

@@ -35,6 +35,7 @@ export class Recorder implements Readonly<Record<HistogramName, LiveHistogram>> 
   readonly servedClosedAnnounced = new LiveHistogram();
   readonly servedClosedUnannounced = new LiveHistogram();
   readonly servedClosedIdle = new LiveHistogram();
+  readonly tls = new LiveHistogram();
 
   readonly #counters: Counters = newCounters();
   readonly #statusCounts = new Uint32Array(STATUS_CODES);

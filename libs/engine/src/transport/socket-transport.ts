@@ -46,6 +46,8 @@ export class SocketTransport implements Transport {
   readonly #buffers: SocketBuffers | undefined;
   readonly #sockets: (Socket | undefined)[];
   readonly #steps: Uint8Array;
+  /** Empty without TLS. */
+  readonly #handshakesUs: Float64Array;
   readonly #buffer = Buffer.allocUnsafeSlow(RECEIVE_BYTES);
   #handler: TransportHandler | undefined;
   #onEnd: (() => void) | undefined;
@@ -65,6 +67,7 @@ export class SocketTransport implements Transport {
     this.#buffers = socketBufferBytes === undefined ? undefined : new SocketBuffers(socketBufferBytes);
     this.#sockets = Array.from({ length: connections }, () => undefined);
     this.#steps = new Uint8Array(connections);
+    this.#handshakesUs = new Float64Array(tls === undefined ? 0 : connections);
   }
 
   async run(handler: TransportHandler): Promise<void> {
@@ -104,6 +107,10 @@ export class SocketTransport implements Transport {
     const canReset = this.#tls === undefined && this.#options.unixPath === undefined;
     if (abort && canReset && !socket.connecting) socket.resetAndDestroy();
     else socket.destroy();
+  }
+
+  handshakeUs(connection: number): number {
+    return this.#handshakesUs[connection] ?? -1;
   }
 
   abandon(connection: number): CloseCause {
@@ -201,7 +208,9 @@ export class SocketTransport implements Transport {
     socket.once('secureConnect', () => {
       if (this.#sockets[connection] !== socket) return;
       this.#steps[connection] = STEP.open;
-      tls.noteSecure(socket, clock.nowUs() - startUs);
+      const tookUs = clock.nowUs() - startUs;
+      tls.noteSecure(socket, tookUs);
+      this.#handshakesUs[connection] = tookUs;
       this.#handler?.onOpen(connection);
     });
   }
