@@ -67,6 +67,16 @@ module.exports = {
       },
       to: { path: '^libs/shared/dist/index[.]' },
     },
+    // The main thread of an agent would load every transport and a native library.
+    {
+      name: 'agent-loads-no-transport',
+      severity: 'error',
+      from: {
+        path: '^apps/agent/src/',
+        pathNot: `${test}|^apps/agent/src/(slot/(engine-thread|shard-result)|machine/examine-machine)[.]`,
+      },
+      to: { path: '^libs/engine/dist/index[.]' },
+    },
     {
       name: 'engine-npm',
       severity: 'error',
@@ -119,7 +129,7 @@ module.exports = {
       to: {
         path: '^(apps|libs)/[^/]+/|^@broadside/[^/]+/',
         pathNot:
-          '^$1/$2/|^(apps|libs)/[^/]+/dist/index[.](js|d[.]ts)$|^libs/shared/dist/engine[.](js|d[.]ts)$',
+          '^$1/$2/|^(apps|libs)/[^/]+/dist/index[.](js|d[.]ts)$|^libs/(shared/dist/engine|engine/dist/host)[.](js|d[.]ts)$',
       },
     },
     only('only-queue-imports-bullmq', '^apps/(coordinator|agent)/src/queue/|^test/', ['bullmq']),

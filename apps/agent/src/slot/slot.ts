@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { ShardControl, type TransportWish } from '@broadside/engine';
+import { ShardControl, type TransportWish } from '@broadside/engine/host';
 import type { Fatal, ProbeResult, Shard, ShardResult } from '@broadside/shared';
 import type { Logger } from 'pino';
 import { within } from '../within.js';

@@ -4,7 +4,7 @@
  * says that there is something to read.
  */
 
-import type { TransportWish } from '@broadside/engine';
+import type { TransportWish } from '@broadside/engine/host';
 import type { Fatal, ProbeResult, Shard, ShardResult } from '@broadside/shared';
 
 /** One encoded interval (wire/frame.ts) with the slices of run time that it covers. */
