@@ -54,9 +54,13 @@ async function runCommand(checkout, words) {
   const command = [process.execPath, join(checkout, 'apps/cli/dist/main.js'), ...words];
   const [file = '', ...args] = values.nice === undefined ? command : ['nice', '-n', values.nice, ...command];
   const startedAt = performance.now();
-  const child = spawn(file, args, { stdio: ['ignore', 'ignore', 'inherit'], timeout: PATIENCE_MS });
+  const child = spawn(file, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: PATIENCE_MS });
+  let said = '';
+  child.stderr.on('data', (chunk) => {
+    said += String(chunk);
+  });
   const [code] = /** @type {[number | null]} */ (await once(child, 'exit'));
-  if (code !== 0) throw new Error(`${words.join(' ')} in ${checkout} ended with ${code}`);
+  if (code !== 0) throw new Error(`${words.join(' ')} in ${checkout} ended with ${code}: ${said}`);
   return performance.now() - startedAt;
 }
 
