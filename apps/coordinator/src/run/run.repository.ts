@@ -1,4 +1,5 @@
 import {
+  isFinalState,
   type Plan,
   planSchema,
   type Report,
@@ -11,6 +12,7 @@ import {
   type Shard,
   type ShardAttempt,
 } from '@broadside/shared';
+import { sql } from 'kysely';
 import type { Store } from '../storage/store.js';
 
 const FINAL_STATES = ['finished', 'aborted', 'failed'] as const;
@@ -68,6 +70,22 @@ export class RunRepository {
       })
       .where('id', '=', runId)
       .execute();
+    if (isFinalState(change.state)) await this.#forgetSecrets(runId);
+  }
+
+  /** Nothing of a run that has ended is carried out again, so nobody needs its keys and passwords any more. */
+  async #forgetSecrets(runId: string): Promise<void> {
+    const { db } = this.#store;
+    const row = await db.selectFrom('runs').select('plan').where('id', '=', runId).executeTakeFirst();
+    if (row === undefined) return;
+    const plan = planSchema.parse(row.plan);
+    const stored = JSON.stringify(redactPlan(plan));
+    if (stored === JSON.stringify(plan)) return;
+    // In SQL, because to everything else a plan never changes once it is accepted.
+    await sql`update runs set plan = ${stored}::jsonb where id = ${runId}`.execute(db);
+    // A shard holds them in encoded form too: in its header lines, and in what it says to a proxy.
+    await sql`update shards set shard = shard #- '{connection,tls,key}' #- '{connection,proxy,connectLines}'
+      #- '{request,headerLines}' where run_id = ${runId}`.execute(db);
   }
 
   async insertShards(shards: readonly AssignedShard[]): Promise<void> {
@@ -137,6 +155,7 @@ export class RunRepository {
       .where('state', 'not in', [...FINAL_STATES])
       .returning('id')
       .execute();
+    for (const { id } of rows) await this.#forgetSecrets(id);
     return rows.map((row) => row.id);
   }
 }

@@ -4,6 +4,7 @@
  * all its children have ended in whatever way (docs/adr/0002).
  */
 import {
+  holdsSecrets,
   RUN_QUEUE,
   type Shard,
   type ShardResult,
@@ -43,6 +44,9 @@ export interface EnqueuedRun {
 }
 
 type ChildNode = NonNullable<Awaited<ReturnType<FlowSender['add']>>['children']>[number];
+
+/** A job with a key or a password in it goes with its end; its result is in its parent. */
+const FORGET_ENDED = { removeOnComplete: true, removeOnFail: true } as const;
 
 /** Runs that may end at the same moment. */
 const RUN_CONCURRENCY = 50;
@@ -87,7 +91,11 @@ export class ShardQueue {
         name: 'shard',
         queueName: shardQueueOf(agentId),
         data: shard,
-        opts: { ...SHARD_JOB_OPTIONS, jobId: shardAttemptKey(shard) },
+        opts: {
+          ...SHARD_JOB_OPTIONS,
+          ...(holdsSecrets(shard) ? FORGET_ENDED : {}),
+          jobId: shardAttemptKey(shard),
+        },
       })),
     });
     const children = new Map((node.children ?? []).map((child) => [child.job.id ?? '', child]));

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { createRunSchema } from '../wire/rest.js';
 import { problemsOf } from './parse-plan.js';
 import { planSchema } from './plan.schema.js';
-import { redactPlan } from './redact-plan.js';
+import { holdsSecrets, redactPlan } from './redact-plan.js';
+import { splitPlan } from './split-plan.js';
 
 const SECRET = 'c2VjcmV0';
 const plan = planSchema.parse({
@@ -52,5 +53,20 @@ describe('a plan without its secrets', () => {
     const { error } = createRunSchema.safeParse(redactPlan(plan));
     const paths = error === undefined ? [] : problemsOf(error).map(({ path }) => path);
     expect(paths).toEqual(['user', 'proxyUser', 'tls.key', 'headers.0', 'headers.1', 'headers.2']);
+  });
+});
+
+describe('a shard with secrets', () => {
+  it.each([
+    [{ user: 'a:b' }, true],
+    [{ proxy: 'p', proxyUser: 'a:b' }, true],
+    [{ target: 'https://h/', proxy: 'p', proxyUser: 'a:b' }, true],
+    [{ headers: ['cookie: a'] }, true],
+    [{ target: 'https://h/', tls: plan.tls }, true],
+    [{ target: 'https://h/', proxy: 'p', headers: ['A: b'] }, false],
+    [{}, false],
+  ])('is known by what it carries: %j', (fields, holds) => {
+    const [shard] = splitPlan(planSchema.parse({ target: 'http://h/', ...fields }), 'run', 1);
+    expect(shard === undefined ? undefined : holdsSecrets(shard)).toBe(holds);
   });
 });
