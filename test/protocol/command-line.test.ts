@@ -224,10 +224,8 @@ describe.runIf(canRun('ab', 'nginx', 'openssl'))('the command over TLS and throu
   it('takes the settings from a plan file, and flags add to them', async () => {
     const path = join(certificates.folder, 'plan.yaml');
     const ca = certificates.ca.trimEnd().split('\n').join('\n    ');
-    await writeFile(
-      path,
-      `target: ${places['TLS']}\nrequests: 4\nconnections: 1\naddresses: spread\ntls:\n  maxVersion: TLSv1.2\n  ca: |\n    ${ca}\n`,
-    );
+    const head = `target: ${places['TLS']}\nrequests: 4\nconnections: 1\naddresses: spread\n`;
+    await writeFile(path, `${head}tls:\n  maxVersion: TLSv1.2\n  ca: |\n    ${ca}\n`);
     const fired = await fireHere('run', ['--server-name', 'target.test', path]);
     expect(fired.exitCode).toBe(0);
     expect(reportOf(fired).target.tls).toMatchObject({ protocol: 'TLSv1.2', serverName: 'target.test' });

@@ -3,7 +3,7 @@ import { balancedCounters, sampleReport } from '../../testing/observed.js';
 import { abHtmlReport, proxyNameOf } from './ab-html.js';
 import { abBenchmarkingLine, abHtmlBanner } from './ab-progress.js';
 
-const attributes = { table: 'border=1', row: 'class=r', cell: 'bgcolor=white' };
+const attributes = { table: 'border=1', row: 'id=y', cell: 'id=z' };
 
 function reportOf(more: object = {}) {
   return sampleReport({
@@ -30,25 +30,25 @@ function reportOf(more: object = {}) {
 
 /** As captured from ab, with other numbers. */
 const EXPECTED = `<table border=1>
-<tr class=r><th colspan=2 bgcolor=white>Server Software:</th><td colspan=2 bgcolor=white>nginx/1.22.1</td></tr>
-<tr class=r><th colspan=2 bgcolor=white>Server Hostname:</th><td colspan=2 bgcolor=white>127.0.0.1</td></tr>
-<tr class=r><th colspan=2 bgcolor=white>Server Port:</th><td colspan=2 bgcolor=white>8080</td></tr>
-<tr class=r><th colspan=2 bgcolor=white>Document Path:</th><td colspan=2 bgcolor=white>/a?b=c</td></tr>
-<tr class=r><th colspan=2 bgcolor=white>Document Length:</th><td colspan=2 bgcolor=white>100 bytes</td></tr>
-<tr class=r><th colspan=2 bgcolor=white>Concurrency Level:</th><td colspan=2 bgcolor=white>2</td></tr>
-<tr class=r><th colspan=2 bgcolor=white>Time taken for tests:</th><td colspan=2 bgcolor=white>0.057 seconds</td></tr>
-<tr class=r><th colspan=2 bgcolor=white>Complete requests:</th><td colspan=2 bgcolor=white>4</td></tr>
-<tr class=r><th colspan=2 bgcolor=white>Failed requests:</th><td colspan=2 bgcolor=white>0</td></tr>
-<tr class=r><th colspan=2 bgcolor=white>Keep-Alive requests:</th><td colspan=2 bgcolor=white>0</td></tr>
-<tr class=r><th colspan=2 bgcolor=white>Total transferred:</th><td colspan=2 bgcolor=white>700 bytes</td></tr>
-<tr class=r><th colspan=2 bgcolor=white>HTML transferred:</th><td colspan=2 bgcolor=white>400 bytes</td></tr>
-<tr class=r><th colspan=2 bgcolor=white>Requests per second:</th><td colspan=2 bgcolor=white>70.18</td></tr>
-<tr class=r><th colspan=2 bgcolor=white>Transfer rate:</th><td colspan=2 bgcolor=white>11.99 kb/s received</td></tr>
-<tr class=r><th bgcolor=white colspan=4>Connection Times (ms)</th></tr>
-<tr class=r><th bgcolor=white>&nbsp;</th> <th bgcolor=white>min</th>   <th bgcolor=white>avg</th>   <th bgcolor=white>max</th></tr>
-<tr class=r><th bgcolor=white>Connect:</th><td bgcolor=white>    0</td><td bgcolor=white>    1</td><td bgcolor=white>    2</td></tr>
-<tr class=r><th bgcolor=white>Processing:</th><td bgcolor=white>    1</td><td bgcolor=white>    1</td><td bgcolor=white>    2</td></tr>
-<tr class=r><th bgcolor=white>Total:</th><td bgcolor=white>    1</td><td bgcolor=white>    2</td><td bgcolor=white>    3</td></tr>
+<tr id=y><th colspan=2 id=z>Server Software:</th><td colspan=2 id=z>nginx/1.22.1</td></tr>
+<tr id=y><th colspan=2 id=z>Server Hostname:</th><td colspan=2 id=z>127.0.0.1</td></tr>
+<tr id=y><th colspan=2 id=z>Server Port:</th><td colspan=2 id=z>8080</td></tr>
+<tr id=y><th colspan=2 id=z>Document Path:</th><td colspan=2 id=z>/a?b=c</td></tr>
+<tr id=y><th colspan=2 id=z>Document Length:</th><td colspan=2 id=z>100 bytes</td></tr>
+<tr id=y><th colspan=2 id=z>Concurrency Level:</th><td colspan=2 id=z>2</td></tr>
+<tr id=y><th colspan=2 id=z>Time taken for tests:</th><td colspan=2 id=z>0.057 seconds</td></tr>
+<tr id=y><th colspan=2 id=z>Complete requests:</th><td colspan=2 id=z>4</td></tr>
+<tr id=y><th colspan=2 id=z>Failed requests:</th><td colspan=2 id=z>0</td></tr>
+<tr id=y><th colspan=2 id=z>Keep-Alive requests:</th><td colspan=2 id=z>0</td></tr>
+<tr id=y><th colspan=2 id=z>Total transferred:</th><td colspan=2 id=z>700 bytes</td></tr>
+<tr id=y><th colspan=2 id=z>HTML transferred:</th><td colspan=2 id=z>400 bytes</td></tr>
+<tr id=y><th colspan=2 id=z>Requests per second:</th><td colspan=2 id=z>70.18</td></tr>
+<tr id=y><th colspan=2 id=z>Transfer rate:</th><td colspan=2 id=z>11.99 kb/s received</td></tr>
+<tr id=y><th id=z colspan=4>Connection Times (ms)</th></tr>
+<tr id=y><th id=z>&nbsp;</th> <th id=z>min</th>   <th id=z>avg</th>   <th id=z>max</th></tr>
+<tr id=y><th id=z>Connect:</th><td id=z>    0</td><td id=z>    1</td><td id=z>    2</td></tr>
+<tr id=y><th id=z>Processing:</th><td id=z>    1</td><td id=z>    1</td><td id=z>    2</td></tr>
+<tr id=y><th id=z>Total:</th><td id=z>    1</td><td id=z>    2</td><td id=z>    3</td></tr>
 </table>
 `;
 
@@ -74,21 +74,22 @@ describe('the HTML report', () => {
     });
     const html = abHtmlReport(report, { hasBody: true, keepAlive: false, variableLength: true }, attributes);
     expect(html).toContain(
-      '<tr class=r><td colspan=4 bgcolor=white >   (Connect: 0, Receive: 2, Length: 0, Exceptions: 1)</td></tr>',
+      '<tr id=y><td colspan=4 id=z >   (Connect: 0, Receive: 2, Length: 0, Exceptions: 1)</td></tr>',
     );
-    expect(html).toContain('>Non-2xx responses:</th><td colspan=2 bgcolor=white>1</td>');
-    expect(html).toContain('>Document Length:</th><td colspan=2 bgcolor=white>Variable</td>');
-    expect(html).toContain('>Total body sent:</th><td colspan=2 bgcolor=white>10240</td>');
-    expect(html).toContain(
-      '<td colspan=2 bgcolor=white>&nbsp;</td><td colspan=2 bgcolor=white>10.00 kb/s sent</td>',
-    );
+    expect(html).toContain('>Non-2xx responses:</th><td colspan=2 id=z>1</td>');
+    expect(html).toContain('>Document Length:</th><td colspan=2 id=z>Variable</td>');
+    expect(html).toContain('>Total body sent:</th><td colspan=2 id=z>10240</td>');
+    expect(html).toContain('<td colspan=2 id=z>&nbsp;</td><td colspan=2 id=z>10.00 kb/s sent</td>');
     expect(html).not.toContain('Keep-Alive');
     expect(html).not.toContain('Connection Times');
   });
 
   it('has a banner with a second paragraph that is never closed', () => {
     expect(abHtmlBanner()).toMatch(
-      /^<p>\n This is ApacheBench, Version 2\.3 <i>&lt;\$Revision: .* \$&gt;<\/i><br>\n Copyright .*<br>\n Licensed .*<br>\n<\/p>\n<p>\n$/,
+      new RegExp(
+        '^<p>\\n This is ApacheBench, Version 2\\.3 <i>&lt;\\$Revision: .* \\$&gt;</i><br>\\n' +
+          ' Copyright .*<br>\\n Licensed .*<br>\\n</p>\\n<p>\\n$',
+      ),
     );
   });
 });
