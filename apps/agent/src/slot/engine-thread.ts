@@ -34,8 +34,8 @@ async function carryOut(shard: Shard, memory: SharedArrayBuffer): Promise<void> 
       onProbed: (result) => tell({ kind: 'probed', result }),
       onInterval: (interval) => {
         const bytes = encodeInterval(interval);
-        const { number, span } = interval;
-        tell({ kind: 'interval', frame: { number, span, bytes } }, [bytes.buffer]);
+        const { number, span, isWarmup = false } = interval;
+        tell({ kind: 'interval', frame: { number, span, isWarmup, bytes } }, [bytes.buffer]);
       },
       onEnded: (ended) => {
         end = ended;

@@ -13,6 +13,8 @@ export interface IntervalFrame {
   readonly number: number;
   /** How many slices are covered. */
   readonly span: number;
+  /** Of the warm-up; such a frame must not become one with a measured one. */
+  readonly isWarmup?: boolean;
   readonly bytes: Uint8Array;
 }
 

@@ -33,8 +33,8 @@ function paceText({ plan, counters, timeTakenUs }: Report): string {
   const { rate, stages, arrivals } = plan;
   const kind = arrivals === 'poisson' ? ', random arrivals' : '';
   const asked =
-    stages === undefined ? `${rate ?? 0} requests/s` : `${formatCounted(stages.length, 'stage')} of a rate`;
+    stages === undefined ? `${rate ?? 0}/s` : `${formatCounted(stages.length, 'stage')} of a rate`;
   const seconds = timeTakenUs / 1e6;
   const perSecond = seconds > 0 ? ` (${Number((counters.sent / seconds).toPrecision(6))}/s)` : '';
-  return `asked ${asked}${kind}: ${formatCount(counters.planned)} planned, ${formatCount(counters.sent)} sent${perSecond}`;
+  return `asked for ${asked}${kind}: ${formatCount(counters.planned)} planned, ${formatCount(counters.sent)} sent${perSecond}`;
 }
