@@ -9,7 +9,7 @@
 import { Buffer } from 'node:buffer';
 import { createConnection, type OnReadOpts, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
-import { causeOfError, errnoOf } from './classify-error.js';
+import { causeOfError, errnoOf, pathReasonOf } from './classify-error.js';
 import { type OpenTransportOptions, type Place, placesOf } from './open-transport.js';
 import { ConnectReplyReader } from './socket/connect-reply.js';
 import { SocketBuffers } from './socket/socket-buffers.js';
@@ -258,7 +258,7 @@ export class SocketTransport implements Transport {
     } else if (step === STEP.tunnel) {
       const reason = 'the proxy reset the connection on CONNECT';
       this.#lose(connection, socket, { cause: CLOSE_CAUSE.other, errno, reason });
-    } else this.#lose(connection, socket, { cause: causeOfError(error), errno });
+    } else this.#lose(connection, socket, { cause: causeOfError(error), errno, reason: pathReasonOf(error) });
   }
 
   #finish(connection: number, socket: Socket, cause: CloseCause): void {
