@@ -26,6 +26,7 @@ Flags override the plan file.
       --bind A,B,…         local addresses for the connections, in turn
       --addresses WHICH    of a name with several: first, or spread over all (first)
       --socket-buffer N    bytes of each socket's send and receive buffer
+      --connect-to H[:P]   connect there instead of to the URL's host and port
       --unix-socket PATH   connect to this socket instead of the URL's host
       --proxy URL          go through an HTTP proxy, http://host[:port] (8080)
       --proxy-user N:P     basic authentication with the proxy
