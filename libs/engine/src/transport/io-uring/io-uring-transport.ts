@@ -122,7 +122,7 @@ export class IoUringTransport implements Transport {
     this.#generations = new Int32Array(connections);
     this.#errors = new Int32Array(connections);
     this.#unconfirmed = new Int32Array(connections);
-    this.#awaited = new Array<Uint8Array | undefined>(connections).fill(undefined);
+    this.#awaited = Array.from({ length: connections });
     this.#tickAddress = libc.addressOf(this.#tick);
   }
 
