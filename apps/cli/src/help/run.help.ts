@@ -41,6 +41,7 @@ Flags override the plan file.
       --ciphers LIST       in OpenSSL's form
       --resume-sessions    new connections resume a TLS session
       --slots N            number of engine threads (as many as are free)
+      --transport WHICH    auto, io_uring, epoll or socket, for the engines of this process (auto)
       --name TEXT          shown in lists and reports
       --json FILE          write the full report as JSON; - is stdout
       --coordinator URL    run there instead of here (or BROADSIDE_COORDINATOR)

@@ -11,7 +11,7 @@ const CONCLUSIONS: Readonly<Record<Outcome, string>> = {
   ok: 'Everything is as claimed on this machine.',
   wrong: 'Something is not as claimed: see NOT OK above.',
   unclear:
-    'Counts are as claimed. For some times this machine was too busy with other things to tell: try again when it is not.',
+    'Counts are as claimed. For some times this machine was too busy with other things to tell: try again later.',
 };
 
 /** One line for each claim: what was claimed, measured, the difference, and whether it is within what is allowed. */
