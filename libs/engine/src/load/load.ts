@@ -181,7 +181,7 @@ export abstract class Load {
     const connection = this.at(index);
     this.#recorder.count(OPENED, 1);
     this.#recorder.connect.record(nowUs - connection.askedUs);
-    this.openConnections++;
+    this.#recorder.noteOpen(++this.openConnections);
     this.#patience.noteOpened();
     connection.backoffMs = 0;
     connection.replies = 0;
@@ -389,7 +389,7 @@ export abstract class Load {
 
   /** An open connection is gone. @param counter says why. */
   #drop(connection: Connection, counter: number): void {
-    this.openConnections--;
+    this.#recorder.noteOpen(--this.openConnections);
     this.#recorder.count(counter, 1);
     this.#served.get(counter)?.record(connection.replies);
   }
