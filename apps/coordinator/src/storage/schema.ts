@@ -50,4 +50,3 @@ export interface StoreSchema {
   shards: ShardsTable;
   intervals: IntervalsTable;
 }
-
