@@ -4,13 +4,14 @@
 import { accessSync, constants, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** @typedef {'ab' | 'initdb' | 'nginx' | 'postgres' | 'psql' | 'redis-server' | 'wrk'} ProgramName */
+/** @typedef {'ab' | 'initdb' | 'nginx' | 'openssl' | 'postgres' | 'psql' | 'redis-server' | 'wrk'} ProgramName */
 
 /** @type {Readonly<Record<ProgramName, string>>} The Debian package that brings each program. */
 export const packageOfProgram = Object.freeze({
   ab: 'apache2-utils',
   initdb: 'postgresql',
   nginx: 'nginx',
+  openssl: 'openssl',
   postgres: 'postgresql',
   psql: 'postgresql',
   'redis-server': 'redis-server',

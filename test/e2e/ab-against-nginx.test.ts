@@ -6,6 +6,7 @@ import { type AbReport, parseAbReport, shapeOf } from '../support/ab-shape.js';
 import { NginxServer } from '../support/nginx.js';
 import { canRun } from '../support/programs.js';
 import { type AbRun, runRealAb } from '../support/real-ab.js';
+import { ClosingTarget } from '../targets/closing-target.js';
 import { WellBehavedTarget } from '../targets/well-behaved-target.js';
 import { type FiredRun, fire, reportOf } from './command-line.js';
 import { type StartedCoordinator, startServe } from './started-cluster.js';
@@ -32,9 +33,9 @@ function countsOf(report: AbReport) {
   const { completeRequests, failedRequests, failedBy, writeErrors, non2xxResponses } = report;
   const { keepAliveRequests, totalTransferredBytes, totalBodySentBytes, htmlTransferredBytes } = report;
   return {
-    ...{ serverSoftware, hostname, port, documentPath, documentLengthBytes, concurrency },
-    ...{ completeRequests, failedRequests, failedBy, writeErrors, non2xxResponses },
-    ...{ keepAliveRequests, totalTransferredBytes, totalBodySentBytes, htmlTransferredBytes },
+    target: [serverSoftware, hostname, port, documentPath, documentLengthBytes, concurrency],
+    requests: [completeRequests, failedRequests, failedBy, writeErrors, non2xxResponses, keepAliveRequests],
+    bytes: [totalTransferredBytes, totalBodySentBytes, htmlTransferredBytes],
   };
 }
 
@@ -113,7 +114,11 @@ describe.runIf(canRun('nginx', 'ab'))('broadside ab beside the real ab, against 
     ['a page that is not there', ['-n', '300', '-c', '3', '-k'], '/none.html'],
     ['a page that is not there, on new connections', ['-n', '200', '-c', '3'], '/none.html'],
     ['a method of its own', ['-n', '200', '-c', '3', '-k', '-m', 'DELETE'], '/form'],
-    ['headers, a cookie and credentials', ['-n', '200', '-k', '-H', 'X: y', '-C', 'a=b', '-A', 'u:p'], '/form'],
+    [
+      'headers, a cookie and credentials',
+      ['-n', '200', '-k', '-H', 'X: y', '-C', 'a=b', '-A', 'u:p'],
+      '/form',
+    ],
   ])('reports the same of %s', async (_title, options, path) => {
     const words = options.map((word) => (word === 'FORM' ? join(folder, 'form') : word));
     const pair = await runBoth(['--agents-at', coordinator.url], [...words, `${nginx.url}${path}`]);
@@ -156,6 +161,31 @@ describe.runIf(canRun('nginx', 'ab'))('broadside ab beside the real ab, against 
   });
 });
 
+describe.runIf(canRun('ab'))('a server that closes connections without announcing it', () => {
+  it('gives as many failed requests as the real ab counts, on the same line', async () => {
+    const target = new ClosingTarget({ everyReplies: 100, manner: 'on-next-request' });
+    const coordinator = await startServe(['--slots', '1']);
+    await target.start();
+    try {
+      const words = ['-n', '1000', '-k', `${target.url}/`];
+      const theirs = await runRealAb(words);
+      const ours = await fire(['ab', '--agents-at', coordinator.url, ...words]);
+      expect(theirs.report?.failedRequests).toBe(9);
+      // The one line that the real ab has not; it stands where the later generation of ab has it.
+      const extra = /^Keep-Alive aborts: {6}9\n/m;
+      expect(ours.stdout).toMatch(extra);
+      expect(shapeOf(ours.stdout.replace(extra, ''))).toEqual(shapeOf(theirs.stdout));
+      const { requests, bytes } = countsOf(parseAbReport(ours.stdout.replace(extra, '')));
+      const real = countsOf(parseAbReport(theirs.stdout));
+      expect([requests, bytes]).toEqual([real.requests, real.bytes]);
+      expect(ours.stderr).toMatch(/closed 9 reused connections without\s+announcing it/);
+    } finally {
+      await target.stop();
+      await coordinator.process.stop();
+    }
+  });
+});
+
 describe.runIf(canRun('ab'))('what goes over the wire', () => {
   const target = new WellBehavedTarget();
   let coordinator: StartedCoordinator;
@@ -178,7 +208,10 @@ describe.runIf(canRun('ab'))('what goes over the wire', () => {
   it.each([
     ['nothing special', []],
     ['keep-alive', ['-k']],
-    ['everything at once', ['-k', '-C', 'a=b', '-A', 'u:p', '-H', 'X-Z: 9', '-p', 'FORM', '-T', 'application/json']],
+    [
+      'everything at once',
+      ['-k', '-C', 'a=b', '-A', 'u:p', '-H', 'X-Z: 9', '-p', 'FORM', '-T', 'application/json'],
+    ],
     ['headers that replace those of ab', ['-H', 'hOsT: other', '-H', 'User-Agent: me', '-H', 'Accept: a/b']],
   ])('is the same to the byte: %s', async (_title, options) => {
     const words = [...options.map((word) => (word === 'FORM' ? form : word)), `${target.url}/a/b?c=d`];

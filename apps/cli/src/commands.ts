@@ -47,6 +47,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./commands/agent.js'),
   },
   {
+    name: 'doctor',
+    summary: 'what this machine is, and whether it could carry a load',
+    loadHelp: () => import('./help/doctor.help.js'),
+    load: () => import('./commands/doctor.js'),
+  },
+  {
     name: 'target',
     summary: 'start a small HTTP server to try things on',
     loadHelp: () => import('./help/target.help.js'),

@@ -8,7 +8,7 @@ export const CONNECTION_STATE = {
   connecting: 1,
   /** A request is written, its reply not complete. */
   busy: 2,
-  /** Open without a request: between probe and start. */
+  /** Open without a request: between probe and start, or while a schedule has nothing due. */
   idle: 3,
   /** The reply is complete and announced the target's close, which is awaited. */
   lingering: 4,
@@ -16,12 +16,15 @@ export const CONNECTION_STATE = {
   backingOff: 5,
 } as const;
 
-/** One of the c connections that are kept busy: made once, reused for every socket that takes its place. */
+/** One of the c connections of a load: made once, reused for every socket that takes its place. */
 export class Connection {
   state: number = CONNECTION_STATE.closed;
-  /** Before `connect()` on a new connection, else when the request was handed to the socket. */
-  startUs = 0;
-  sentUs = 0;
+  /** Requests in flight on it, those included that wait for it to be opened; where the first of them is. */
+  inFlight = 0;
+  head = 0;
+  /** Just before `connect()`, and when it was open. */
+  askedUs = 0;
+  openedUs = 0;
   firstByteUs = 0;
   /** Complete replies on this socket. */
   replies = 0;

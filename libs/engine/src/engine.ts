@@ -13,11 +13,13 @@ import {
   type ShardTotals,
   type TlsFacts,
 } from '@broadside/shared';
-import { Budget } from './budget.js';
 import { type Clock, monotonicClock } from './clock.js';
-import { ClosedLoad } from './closed-load.js';
 import { encodeRequest } from './encode-request.js';
 import { type EnginePhase, movePhase } from './engine-phase.js';
+import type { Load } from './load/load.js';
+import { openLoad } from './load/open-load.js';
+import type { RequestSource } from './load/request-source.js';
+import { requestSourceOf } from './load/request-source-of.js';
 import type { ProbeOutcome } from './load-events.js';
 import { prepareConnections } from './prepare-connections.js';
 import { IntervalClock } from './recorder/interval-clock.js';
@@ -125,10 +127,10 @@ class ShardEngine implements TransportHandler {
   readonly #options: ShardRunOptions;
   readonly #prepared: Prepared;
   readonly #clock: Clock;
-  readonly #budget: Budget;
+  readonly #source: RequestSource;
   readonly #recorder = new Recorder();
   readonly #intervals: IntervalClock;
-  readonly #load: ClosedLoad;
+  readonly #load: Load;
   #phase: EnginePhase = 'preparing';
   #hasProbed = false;
   #startUs = 0;
@@ -142,7 +144,7 @@ class ShardEngine implements TransportHandler {
     this.#options = options;
     this.#prepared = prepared;
     this.#clock = options.clock ?? monotonicClock;
-    this.#budget = new Budget(shard.requests);
+    this.#source = requestSourceOf(shard, this.#recorder);
     const { runId, shardIndex, attempt } = shard;
     this.#intervals = new IntervalClock({
       attempt: { runId, shardIndex, attempt },
@@ -154,14 +156,17 @@ class ShardEngine implements TransportHandler {
         idleUs: transport.idleUs(),
       }),
       onInterval: (interval) => sink.onInterval(interval),
+      warmupIntervals: (shard.warmupMs ?? 0) / LIMITS.intervalMs,
+      onClosing: (endUs) => this.#source.countDue(endUs),
+      onWarmupEnd: (atUs) => this.#load.beginMeasured(atUs),
     });
-    this.#load = new ClosedLoad({
+    this.#load = openLoad({
       shard,
       requestBytes,
       peer,
       transport,
       clock: this.#clock,
-      budget: this.#budget,
+      source: this.#source,
       recorder: this.#recorder,
       intervals: this.#intervals,
       events: {
@@ -219,25 +224,29 @@ class ShardEngine implements TransportHandler {
       this.#move('running');
       this.#startSkewUs = nowUs - this.#startUs;
       this.#intervals.begin(this.#startUs, nowUs);
-      this.#load.start(shard.checkLength ? control.referenceBytes : -1);
+      this.#load.start(shard.checkLength ? control.referenceBytes : -1, this.#startUs);
     }
   }
 
   #checkBudget(nowUs: number): void {
+    // What a fatal error leaves over is booked by the next turn.
+    if (this.#fatal !== undefined) return;
     if (this.#phase === 'running') {
       if (nowUs >= this.#timeOverUs()) {
-        this.#countNotSent(COUNTER.notSentTimeOver);
+        this.#load.feedRest(nowUs);
+        this.#source.close(nowUs, COUNTER.notSentTimeOver, this.#load.isStarved);
         this.#drainUntilUs = nowUs + Math.min(this.#options.shard.timeoutMs, DRAIN_MS) * 1_000;
         this.#move('draining');
-      } else if (!this.#budget.hasMore && this.#load.inFlight === 0) this.#end(nowUs);
+      } else if (this.#source.isExhausted && this.#load.inFlight === 0) this.#end(nowUs);
     }
     if (this.#phase === 'draining' && (this.#load.inFlight === 0 || nowUs >= this.#drainUntilUs))
       this.#end(nowUs);
   }
 
   #timeOverUs(): number {
-    const { durationMs } = this.#options.shard;
-    return durationMs === undefined ? Number.POSITIVE_INFINITY : this.#startUs + durationMs * 1_000;
+    const { durationMs, warmupMs = 0 } = this.#options.shard;
+    if (durationMs === undefined) return Number.POSITIVE_INFINITY;
+    return this.#startUs + (warmupMs + durationMs) * 1_000;
   }
 
   #nextUs(nowUs: number): number {
@@ -259,7 +268,7 @@ class ShardEngine implements TransportHandler {
 
   #onFatal(fatal: Fatal): void {
     this.#fatal ??= this.#withReason(fatal);
-    this.#countNotSent(COUNTER.notSentFatal);
+    this.#source.stop();
     this.wake();
   }
 
@@ -270,18 +279,12 @@ class ShardEngine implements TransportHandler {
     return isVague && reason !== '' ? { ...fatal, message: `${fatal.message}: ${reason}` } : fatal;
   }
 
-  /** Closes the budget and books what is left of it. @param counter the reason. */
-  #countNotSent(counter: number): void {
-    const left = this.#budget.close();
-    this.#recorder.count(COUNTER.planned, left);
-    this.#recorder.count(counter, left);
-  }
-
   /** @param counter why what is left of the budget was not sent; absent when nothing is left. */
   #end(nowUs: number, counter?: number): void {
-    if (counter !== undefined) this.#countNotSent(counter);
-    this.#load.end();
     if (this.#intervals.boundaryUs === Number.POSITIVE_INFINITY) this.#intervals.begin(nowUs, nowUs);
+    this.#intervals.endWarmup(nowUs);
+    if (counter !== undefined) this.#source.close(nowUs, counter, false);
+    this.#load.end();
     this.#move('ended');
     const { addresses, used, transport } = this.#prepared;
     const { note, tls, reasons = [] } = transport.facts ?? {};

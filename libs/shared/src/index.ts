@@ -37,7 +37,7 @@ export * from './report/render/ab-progress.js';
 export * from './report/render/ab-text.js';
 export * from './report/render/environment-text.js';
 export * from './report/render/json.js';
-export { printable } from './report/render/printable.js';
+export { printable, wrapped } from './report/render/printable.js';
 export { formatShare } from './report/render/report-lines.js';
 export * from './report/render/summary-text.js';
 export * from './report/report.schema.js';

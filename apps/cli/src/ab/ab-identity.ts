@@ -1,3 +1,4 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { LIMITS } from '@broadside/shared';
 import { describeFileError } from '../output/file-error.js';
@@ -31,13 +32,13 @@ export async function readIdentity(path: string): Promise<ClientIdentity | strin
   if (/ENCRYPTED/.test(key)) return `unable to get private key from '${path}': it is encrypted`;
   const identity = { cert: `${certificates.join('\n')}\n`, key: `${key}\n` };
   try {
+    // The first certificate is the client's own.
+    const isPair = new X509Certificate(identity.cert).checkPrivateKey(createPrivateKey(key));
+    if (!isPair) return 'Private key does not match the certificate public key';
     createSecureContext(identity);
     return identity;
   } catch (error) {
-    const isMismatch = error instanceof Error && /values mismatch|key type mismatch/.test(error.message);
-    return isMismatch
-      ? 'Private key does not match the certificate public key'
-      : `unable to use the certificate or the key from '${path}': ${reasonOf(error)}`;
+    return `unable to use the certificate or the key from '${path}': ${reasonOf(error)}`;
   }
 }
 

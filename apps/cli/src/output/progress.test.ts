@@ -45,6 +45,11 @@ describe('progress line', () => {
     expect(progressLine(message(1, {}, 99_999), { requests: 100 })).toMatch(/ 100%$/);
   });
 
+  it('says when the generator is the limit', () => {
+    const warned = { ...message(1), generatorWarning: 'the generator is the limit: 97 % busy' };
+    expect(progressLine(warned, {})).toMatch(/ ! the generator is the limit: 97 % busy$/);
+  });
+
   it('leaves latencies out of a second without replies', () => {
     expect(progressLine(message(1), { requests: 8_080 })).not.toMatch(/p50|p99/);
   });

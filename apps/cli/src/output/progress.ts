@@ -15,7 +15,7 @@ export type SecondMessage = Extract<LiveMessage, { kind: 'second' }>;
  * A value that the second cannot have (no reply, no percentile) is left out instead of shown as 0.
  */
 export function progressLine(message: SecondMessage, plan: ProgressPlan): string {
-  const { second, total } = message;
+  const { second, total, generatorWarning } = message;
   const mark = second.isWarmup === true ? ' warm-up' : '';
   const parts = [`${second.second + 1}s${mark}`, `${formatCount(second.completed + second.failed)}/s`];
   parts.push(`${formatCount(total.failed)} failed`);
@@ -23,6 +23,8 @@ export function progressLine(message: SecondMessage, plan: ProgressPlan): string
   if (second.p99Us !== undefined) parts.push(`p99 ${formatLatencyUs(second.p99Us)}`);
   const left = timeLeft(message, plan);
   if (left !== undefined) parts.push(left);
+  // Said while it can still be acted on; the report judges the whole run.
+  if (generatorWarning !== undefined) parts.push(`! ${generatorWarning}`);
   return parts.join('  ');
 }
 

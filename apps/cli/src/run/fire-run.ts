@@ -1,4 +1,4 @@
-import type { LiveMessage, Plan, Report } from '@broadside/shared';
+import { type LiveMessage, type Plan, printable, type Report } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
 import { CoordinatorClient } from '../client/coordinator-client.js';
 import { followRun } from '../client/run-stream.js';
@@ -21,6 +21,7 @@ export interface FireRunOptions {
  */
 export async function fireRun(options: FireRunOptions): Promise<Report> {
   const { signals } = options;
+  const tellWarnings = warningTeller(options.onNotice);
   const cluster = await options.openCluster();
   try {
     if (signals.received !== undefined) {
@@ -38,7 +39,10 @@ export async function fireRun(options: FireRunOptions): Promise<Report> {
     const ended = await followRun({
       client,
       runId: run.id,
-      onMessage: options.onMessage,
+      onMessage: (message) => {
+        tellWarnings(message);
+        options.onMessage(message);
+      },
       onConnection: (isReachable) =>
         options.onNotice(
           isReachable
@@ -51,4 +55,17 @@ export async function fireRun(options: FireRunOptions): Promise<Report> {
   } finally {
     await cluster.close();
   }
+}
+
+/** Says once what the agents find doubtful about their machines, as soon as the coordinator tells it. */
+function warningTeller(onNotice: (line: string) => void): (message: LiveMessage) => void {
+  const told = new Set<string>();
+  return (message) => {
+    if (message.kind !== 'state') return;
+    for (const warning of message.warnings ?? []) {
+      if (told.has(warning)) continue;
+      told.add(warning);
+      onNotice(`warning: ${printable(warning)}`);
+    }
+  };
 }

@@ -45,6 +45,11 @@ describe('maximaOf', () => {
     expect(maximaOf(intervalWith(silent))).toEqual({ demandShareMax: 0.3, sendLagMaxUs: 12 });
   });
 
+  it('takes no shares of the rest of a second at the end', () => {
+    const rest = { ...busy, elapsedUs: 199_999 };
+    expect(maximaOf(intervalWith(rest))).toEqual({ gcPauseMaxUs: 4_000, sendLagMaxUs: 12 });
+  });
+
   it('never says more than all of the time', () => {
     const late = { ...busy, runDelayUs: 3_000_000 };
     expect(maximaOf(intervalWith(late)).demandShareMax).toBe(1);

@@ -13,11 +13,15 @@ type Maxima = Pick<
   'demandShareMax' | 'runDelayShareMax' | 'stealShareMax' | 'gcPauseMaxUs' | 'sendLagMaxUs'
 >;
 
+/** The rest of a second at the end of a run is too short for shares of it: one delay fills it. */
+const LEAST_MEASURED_US = 200_000;
+
 /** What one engine thread measured of itself in an interval; absent what its platform does not tell. */
 export function maximaOf(interval: Interval): Maxima {
-  const self = selfMeasurementOf(interval);
+  const isLong = gaugeOf(interval, 'elapsedUs') >= LEAST_MEASURED_US;
+  const self = isLong ? selfMeasurementOf(interval) : undefined;
   return withoutUnknown({
-    demandShareMax: demandShareOf(interval),
+    demandShareMax: isLong ? demandShareOf(interval) : undefined,
     runDelayShareMax: self?.runDelayShare,
     stealShareMax: self?.stealShare,
     gcPauseMaxUs: knownGaugeOf(interval, 'gcPauseUs'),

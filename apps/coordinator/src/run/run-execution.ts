@@ -4,6 +4,8 @@
  *
  *   begin ─► ready … ready ─► [probe ─► probed] ─► start ─► intervals … ─► endings ─► close
  *      stop, agentLost, refused, a deadline ──────────────────────────────────▲
+ *
+ * Long because every event of a run meets the same state, which would have to be shared if it were split.
  */
 import {
   type Fatal,

@@ -26,6 +26,12 @@ export interface IntervalClockOptions {
   readonly recorder: Recorder;
   readonly read: () => Readings;
   readonly onInterval: (interval: Interval) => void;
+  /** So many intervals at the beginning are warm-up. */
+  readonly warmupIntervals?: number;
+  /** An interval is about to close: what belongs to the time before `endUs` can still be recorded. */
+  readonly onClosing?: (endUs: number) => void;
+  /** The last interval of the warm-up has closed; what is recorded from now on is measured. */
+  readonly onWarmupEnd?: (atUs: number) => void;
 }
 
 /**
@@ -38,6 +44,7 @@ export class IntervalClock {
   #startUs = 0;
   #boundaryUs = Number.POSITIVE_INFINITY;
   #number = 0;
+  #warmupIntervals: number;
   /** On the engine's clock; `NOTHING` where there was none. */
   #firstSendUs = NOTHING;
   #lastEventUs = NOTHING;
@@ -49,6 +56,7 @@ export class IntervalClock {
 
   constructor(options: IntervalClockOptions) {
     this.#options = options;
+    this.#warmupIntervals = options.warmupIntervals ?? 0;
   }
 
   /** When the running interval ends; Infinity before `begin`. */
@@ -86,6 +94,15 @@ export class IntervalClock {
     this.#lastEventUs = nowUs;
   }
 
+  /** The warm-up ends now, if it has not before: the load is over early. */
+  endWarmup(nowUs: number): void {
+    this.advance(nowUs);
+    if (this.#number >= this.#warmupIntervals) return;
+    this.#close(nowUs, false);
+    this.#warmupIntervals = this.#number;
+    this.#options.onWarmupEnd?.(nowUs);
+  }
+
   /** Closes the last interval. @returns the totals of the attempt. */
   end(nowUs: number): ShardTotals {
     this.advance(nowUs);
@@ -97,17 +114,22 @@ export class IntervalClock {
 
   #closeUntil(nowUs: number): void {
     while (nowUs >= this.#boundaryUs) {
+      const endUs = this.#boundaryUs;
+      this.#options.onClosing?.(endUs);
       this.#close(nowUs, false);
       this.#boundaryUs += this.#options.intervalMs * 1_000;
+      if (this.#number === this.#warmupIntervals) this.#options.onWarmupEnd?.(endUs);
     }
   }
 
   #close(nowUs: number, isLast: boolean): void {
     const { attempt, recorder, onInterval } = this.#options;
-    const observations = recorder.take(this.#readGauges(nowUs));
+    const isWarmup = this.#number < this.#warmupIntervals;
+    const observations = recorder.take(this.#readGauges(nowUs), isWarmup);
     this.#firstSendUs = NOTHING;
     this.#lastEventUs = NOTHING;
-    onInterval({ ...attempt, number: this.#number++, span: 1, isLast, ...observations });
+    const mark = isWarmup ? { isWarmup } : {};
+    onInterval({ ...attempt, number: this.#number++, span: 1, isLast, ...mark, ...observations });
   }
 
   #readGauges(nowUs: number): Float64Array {

@@ -3,9 +3,12 @@ import {
   addStatusCounts,
   type Counters,
   FIRST_FAILURE,
+  GAUGE,
   GAUGE_NAMES,
+  HISTOGRAM,
   HISTOGRAM_NAMES,
   Histogram,
+  type HistogramName,
   mergeGauges,
   newCounters,
   type Observations,
@@ -20,12 +23,18 @@ const STATUS_CODES = 600;
  * that memory is bounded by one interval whatever the run's length. The running totals are added up here, on
  * this side of every queue and socket: what is lost or doubled on the way shows when they are compared.
  */
-export class Recorder {
+export class Recorder implements Readonly<Record<HistogramName, LiveHistogram>> {
   readonly connect = new LiveHistogram();
   readonly wait = new LiveHistogram();
   readonly reused = new LiveHistogram();
   readonly fresh = new LiveHistogram();
   readonly freshProcessing = new LiveHistogram();
+  readonly corrected = new LiveHistogram();
+  readonly sendLag = new LiveHistogram();
+  readonly servedClosedByUs = new LiveHistogram();
+  readonly servedClosedAnnounced = new LiveHistogram();
+  readonly servedClosedUnannounced = new LiveHistogram();
+  readonly servedClosedIdle = new LiveHistogram();
 
   readonly #counters: Counters = newCounters();
   readonly #statusCounts = new Uint32Array(STATUS_CODES);
@@ -49,12 +58,16 @@ export class Recorder {
     this.#statusCounts[status] = (this.#statusCounts[status] ?? 0) + 1;
   }
 
-  /** Ends the interval. @param gauges readings in the order of `GAUGE_NAMES`; kept, so give a fresh array. */
-  take(gauges: Float64Array): Observations {
+  /**
+   * Ends the interval.
+   * @param gauges readings in the order of `GAUGE_NAMES`; kept, so give a fresh array.
+   * @param isWarmup whether the totals pass over it.
+   */
+  take(gauges: Float64Array, isWarmup = false): Observations {
     const counters = this.#counters.slice();
     this.#counters.fill(0);
-    const live = [this.connect, this.wait, this.reused, this.fresh, this.freshProcessing];
-    const histograms = live.map((histogram) => histogram.take());
+    const histograms = HISTOGRAM_NAMES.map((name) => this[name].take());
+    gauges[GAUGE.sendLagMaxUs] = Math.max(histograms[HISTOGRAM.sendLag]?.maxUs ?? 0, 0);
     const statusCounts = new Map<number, number>();
     for (let status = 0; status < STATUS_CODES; status++) {
       const count = this.#statusCounts[status] ?? 0;
@@ -62,7 +75,7 @@ export class Recorder {
     }
     this.#statusCounts.fill(0);
     const taken = { counters, statusCounts, histograms, gauges };
-    this.#addToTotals(taken);
+    if (!isWarmup) this.#addToTotals(taken);
     return taken;
   }
 

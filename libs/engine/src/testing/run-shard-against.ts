@@ -70,7 +70,8 @@ export interface RunHooks extends Partial<Omit<ShardRunOptions, 'shard' | 'sink'
 
 /**
  * Runs a shard to its end, with a probe where it asks for one, and checks what must hold for every run: the
- * ledger after each interval and at the end, and intervals that add up to the totals bin for bin.
+ * ledger after each interval and at the end, and measured intervals that add up to the totals bin
+ * for bin.
  * @throws when the books do not balance.
  */
 export async function runShardAgainst(shard: Shard, hooks: RunHooks = {}): Promise<FinishedRun> {
@@ -136,12 +137,14 @@ function checkBooks(shard: Shard, intervals: readonly Interval[], { totals, fata
   const counters = newCounters();
   const statusCounts = new Map<number, number>();
   const problems: string[] = [];
+  const measured = intervals.filter((interval) => interval.isWarmup !== true);
   for (const [position, interval] of intervals.entries()) {
-    addCounters(counters, interval.counters);
-    addStatusCounts(statusCounts, interval.statusCounts);
     const isLast = position === intervals.length - 1;
     if (interval.number !== position) problems.push(`interval ${position} has number ${interval.number}`);
     if (interval.isLast !== isLast) problems.push(`interval ${position} has isLast ${interval.isLast}`);
+    if (interval.isWarmup === true) continue;
+    addCounters(counters, interval.counters);
+    addStatusCounts(statusCounts, interval.statusCounts);
     // Books are open while the run goes on: what is in flight now has no outcome yet.
     problems.push(...ledgerProblems(counters, { isFinal: isLast, requests: shard.requests }));
   }
@@ -153,7 +156,7 @@ function checkBooks(shard: Shard, intervals: readonly Interval[], { totals, fata
     problems.push('status counts differ from totals');
   }
   for (const [i, name] of HISTOGRAM_NAMES.entries()) {
-    const parts = intervals.map((interval) => interval.histograms[i]).filter((part) => part !== undefined);
+    const parts = measured.map((interval) => interval.histograms[i]).filter((part) => part !== undefined);
     const total = totals.histograms[i];
     if (total === undefined || !sameHistogram(Histogram.from(...parts).toSparse(), total)) {
       problems.push(`histogram ${name} differs from the totals`);

@@ -5,6 +5,8 @@ export const EXIT = {
   ok: 0,
   /** The run ended and its verdict is `fail`. */
   verdictFail: 1,
+  /** `doctor`: the load could not be carried by this machine. */
+  cannotWork: 1,
   /** Flags, plan or file are not valid; nothing was started. */
   usage: 2,
   /** The books do not balance, or something is missing. */

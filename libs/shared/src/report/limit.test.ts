@@ -120,6 +120,14 @@ describe('limit: generator', () => {
   });
 });
 
+describe('limit of a run whose last second was cut off', () => {
+  it('is judged by the seconds that were measured', () => {
+    const measured = { ...second(0.2), demandShareMax: 0.3 };
+    const rest = { ...second(1, 3), completed: 2 };
+    expect(runOf(waits(1_000, 8_000), [measured, measured, measured, rest]).limit).toBe('target');
+  });
+});
+
 describe('limit: plan', () => {
   it('when nothing queued and the threads were idle', () => {
     const verdict = runOf(waits(1_000, 1_800), [0.2, 0.3]);
@@ -225,6 +233,19 @@ describe('limit: undecided', () => {
     expect(verdict.limit).toBe('undecided');
     expect(verdict.reasons.at(-1)).toMatch(/\d/);
     expect(verdict.warning).toBeUndefined();
+  });
+});
+
+describe('limit of a machine that was too busy to tell', () => {
+  it('is undecided, and says what took the time and what to do', () => {
+    const starved = { ...second(0.4), demandShareMax: 0.75, runDelayShareMax: 0.38 };
+    const input = { seconds: [starved], shards: [shard({ sharesMachine: true })] };
+    const verdict = runOf(waits(1_000, 8_000), [], { input });
+    expect(verdict.limit).toBe('undecided');
+    expect(verdict.reasons.at(-1)).toContain('38 % of the time ready to run and without a CPU');
+    expect(verdict.advice).toEqual(['client and target share a machine: move one of them to another']);
+    const other = runOf(waits(1_000, 8_000), [starved]);
+    expect(other.advice).toEqual([expect.stringContaining('the load machine is too busy')]);
   });
 });
 

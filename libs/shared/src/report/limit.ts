@@ -38,7 +38,7 @@ const MIN_REPLIES = 100;
 const USUAL_SHARE = 0.9;
 
 export function limitOf(report: Omit<Report, 'verdict'>): Limit {
-  const seconds = report.seconds.filter((s) => s.isWarmup !== true && (s.sent > 0 || s.completed > 0));
+  const seconds = judgedSeconds(report);
   const replies = report.latency.wait.count;
   if (seconds.length === 0 || replies < MIN_REPLIES) {
     const seen = `${formatCounted(replies, 'reply', 'replies')} in ${formatDurationMs(report.timeTakenUs / 1_000)}`;
@@ -51,10 +51,31 @@ export function limitOf(report: Omit<Report, 'verdict'>): Limit {
   if (isFull) return generatorLimit(report, seconds, fullSeconds);
   const demand = usualOf(seconds.map(demandOf));
   if (demand >= DEMAND_SPARE) {
-    const usual = `engine threads were busy up to ${percent(demand)}: neither idle nor full`;
-    return { ...undecided(usual), advice: ['use more slots, or fewer connections, to tell'] };
+    return betweenLimit(report, seconds, demand);
   }
   return missedRateLimit(report) ?? limitBeyondGenerator(report, demand);
+}
+
+/** Those with load, and of these the ones that were long enough to be measured, where any was. */
+function judgedSeconds({ seconds }: Omit<Report, 'verdict'>): Second[] {
+  const loaded = seconds.filter((s) => s.isWarmup !== true && (s.sent > 0 || s.completed > 0));
+  const measured = loaded.filter((second) => second.demandShareMax !== undefined);
+  return measured.length > 0 ? measured : loaded;
+}
+
+/** Threads that were neither full nor with time to spare say nothing about the other side. */
+function betweenLimit(report: Omit<Report, 'verdict'>, seconds: readonly Second[], demand: number): Limit {
+  const delay = medianOf(seconds.map((second) => second.runDelayShareMax ?? 0));
+  const usual = `engine threads were busy up to ${percent(demand)}`;
+  if (delay < RUN_DELAY_HIGH) {
+    const advice = ['use more slots, or fewer connections, to tell'];
+    return { ...undecided(`${usual}: neither idle nor full`), advice };
+  }
+  const starved = `${percent(delay)} of the time ready to run and without a CPU`;
+  return {
+    ...undecided(`${usual}, ${starved}: the machine was too busy to tell`),
+    advice: [starvedAdvice(report)],
+  };
 }
 
 function generatorLimit(
@@ -84,12 +105,7 @@ function generatorAdvice(report: Omit<Report, 'verdict'>, isStarved: boolean): s
   const cpus = report.agents.reduce((sum, { shards, machine }) => sum + (shards > 0 ? machine.cpus : 0), 0);
   const advice: string[] = [];
   if (isStarved) {
-    const shared = report.shards.some((shard) => shard.sharesMachine === true);
-    advice.push(
-      shared
-        ? 'client and target share a machine: move one of them to another'
-        : 'the load machine is too busy: stop what else runs there, or use fewer slots on it',
-    );
+    advice.push(starvedAdvice(report));
   }
   const inUse = `${slots} ${slots === 1 ? 'was' : 'were'} in use`;
   if (slots < cpus && slots < report.plan.connections) {
@@ -101,6 +117,12 @@ function generatorAdvice(report: Omit<Report, 'verdict'>, isStarved: boolean): s
     advice.push('on Linux a faster transport carries more in each slot (--transport auto)');
   }
   return advice;
+}
+
+function starvedAdvice({ shards }: Omit<Report, 'verdict'>): string {
+  return shards.some((shard) => shard.sharesMachine === true)
+    ? 'client and target share a machine: move one of them to another'
+    : 'the load machine is too busy: stop what else runs there, or use fewer slots on it';
 }
 
 /** The value that `USUAL_SHARE` of the seconds do not exceed. */

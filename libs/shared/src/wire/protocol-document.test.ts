@@ -75,7 +75,17 @@ describe('docs/PROTOCOL.md', () => {
 describe('docs/MEASUREMENT.md', () => {
   it('explains every counter, failure class, histogram and gauge once', () => {
     const explained = firstColumn(measurement).toSorted();
-    const verdicts = ['inconclusive', 'aborted', 'fail', 'pass', 'generator', 'plan', 'target', 'undecided'];
+    const verdicts = [
+      'inconclusive',
+      'aborted',
+      'fail',
+      'pass',
+      'generator',
+      'plan',
+      'network',
+      'target',
+      'undecided',
+    ];
     const names = [...COUNTER_NAMES, ...HISTOGRAM_NAMES, ...GAUGE_NAMES, ...verdicts].toSorted();
     expect(explained).toEqual(names);
   });

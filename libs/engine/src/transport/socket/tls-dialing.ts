@@ -1,6 +1,6 @@
 /** TLS by `node:tls`: one context for all connections of a shard, and what their handshakes tell. */
 import { Buffer } from 'node:buffer';
-import type { KeyObject } from 'node:crypto';
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import {
   type ConnectionOptions,
   checkServerIdentity,
@@ -78,6 +78,9 @@ export class TlsDialing {
 function secureContextOf(settings: TlsSettings): SecureContext {
   const { minVersion, maxVersion, ciphers, cert, key, ca } = settings;
   try {
+    // OpenSSL itself takes a key of another kind than the certificate's, and then shows no certificate at all.
+    const isPair = cert === undefined || key === undefined || isKeyOf(cert, key);
+    if (!isPair) throw new TlsSettingsError('the key does not belong to the certificate');
     return createSecureContext({
       ciphers: cipherListOf(settings),
       ...(minVersion === undefined ? {} : { minVersion }),
@@ -87,9 +90,14 @@ function secureContextOf(settings: TlsSettings): SecureContext {
       ...(ca === undefined ? {} : { ca }),
     });
   } catch (error) {
+    if (error instanceof TlsSettingsError) throw error;
     const what = cert === undefined && ciphers !== undefined ? `ciphers ${ciphers}` : 'TLS settings';
     throw new TlsSettingsError(`the ${what} cannot be used: ${tlsReasonOf(error)}`);
   }
+}
+
+function isKeyOf(cert: string, key: string): boolean {
+  return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
 }
 
 function cipherListOf({ ciphers, maxVersion }: TlsSettings): string {

@@ -7,6 +7,8 @@ const HINTS: Readonly<Record<string, string>> = {
 /** One line in people's words from an error of `node:tls`: OpenSSL's own ones hold numbers and file names. */
 export function tlsReasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  // Its own reason does not say that it is about the certificate.
+  if ('code' in error && error.code === 'ERR_TLS_CERT_ALTNAME_INVALID') return error.message;
   const own = 'reason' in error && typeof error.reason === 'string' ? error.reason : undefined;
   const listed = /error:[0-9A-F]+:[^:]*:[^:]*:([^:]+)/i.exec(error.message)?.[1];
   const reason = own ?? listed ?? error.message.split('\n', 1)[0] ?? '';

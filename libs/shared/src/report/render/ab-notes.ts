@@ -1,5 +1,6 @@
 import type { Report } from '../report.schema.js';
 import { abTimesRows } from './ab-times.js';
+import { addressTexts, failureReasonTexts, routeTexts } from './connection-texts.js';
 import { machineLines } from './environment-text.js';
 import { table, wrapped } from './printable.js';
 import { agentShares, booksSentence, connectionsAchieved, headlineWarning } from './report-lines.js';
@@ -20,6 +21,9 @@ export function abNotes(report: Report): string {
     `Broadside ${report.broadsideVersion}, run ${report.run.id}`,
     ...(warning === undefined ? [] : noted('Warning:', [warning])),
     ...(open === undefined ? [] : noted('Concurrency achieved:', [String(open)])),
+    ...noted('Addresses:', addressTexts(report)),
+    ...noted('Route:', routeTexts(report)),
+    ...noted('Failures:', failureReasonTexts(report)),
     ...noted('Agents:', agentShares(report)),
     ...noted('Machines:', machineLines(report)),
     ...noted('Warnings:', report.warnings ?? []),

@@ -3,6 +3,7 @@ import { formatBytes, formatCount, formatCounted } from '../../units.js';
 import { FAILURE_PHRASES, failedIn, failureCounts, failureSentence } from '../failure-counts.js';
 import type { Report } from '../report.schema.js';
 import { booksReason } from '../verdict.js';
+import { addressTexts, failureReasonTexts, routeTexts, tlsTexts } from './connection-texts.js';
 import { machineLines } from './environment-text.js';
 import { table, wrapped } from './printable.js';
 import {
@@ -24,8 +25,11 @@ export function summaryText(report: Report): string {
     ...blockOf(table(latencyRows(report))),
     '',
     ...failureLines(report),
+    ...field('Reasons', failureReasonTexts(report)),
     ...field('Status', statusTexts(report)),
-    ...field('Connections', [connectionsText(report)]),
+    ...field('Connections', [connectionsText(report), ...routeTexts(report)]),
+    ...field('Addresses', addressTexts(report)),
+    ...field('TLS', tlsTexts(report)),
     ...field('Transfer', [transferText(report)]),
     ...field('Agents', agentShares(report)),
     ...field('Machines', machineLines(report)),

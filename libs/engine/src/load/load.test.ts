@@ -1,10 +1,10 @@
 import { type FailureClass, gaugeOf, type Shard } from '@broadside/shared';
 import { describe, expect, it } from 'vitest';
-import { reply } from './testing/raw-target.js';
-import { type FinishedRun, type RunHooks, runShardAgainst, shardFor } from './testing/run-shard-against.js';
-import { seededRandom, TEST_SEED } from './testing/seeded-random.js';
-import { type NetworkEvent, type NetworkScript, SimulatedNetwork } from './testing/simulated-network.js';
-import { CLOSE_CAUSE, type CloseCause } from './transport/transport.js';
+import { reply } from '../testing/raw-target.js';
+import { type FinishedRun, type RunHooks, runShardAgainst, shardFor } from '../testing/run-shard-against.js';
+import { seededRandom, TEST_SEED } from '../testing/seeded-random.js';
+import { type NetworkEvent, type NetworkScript, SimulatedNetwork } from '../testing/simulated-network.js';
+import { CLOSE_CAUSE, type CloseCause } from '../transport/transport.js';
 
 type Simulation = FinishedRun & { readonly network: SimulatedNetwork };
 

@@ -1,0 +1,38 @@
+import type { Examination } from '@broadside/agent';
+import { BROADSIDE_VERSION, environmentRows, printable, wrapped } from '@broadside/shared';
+
+const WIDTH = 100;
+
+/**
+ * What `broadside doctor` prints: the environment block, then the findings, the worst first.
+ * @param subject the load that was looked at, in words; absent when it was the machine alone.
+ */
+export function doctorText({ machine, findings, transport }: Examination, subject?: string): string {
+  const transportText =
+    transport.note === undefined ? transport.name : `${transport.name} (${transport.note})`;
+  const rows = environmentRows(machine, { broadside: BROADSIDE_VERSION, transport: transportText });
+  const width = Math.max(...rows.map(([label]) => label.length));
+  const { refusals, warnings, remarks } = findings;
+  return [
+    `Machine ${printable(machine.hostname)}`,
+    ...rows.flatMap(([label, text]) => hanging(`  ${label.padEnd(width)}  `, text)),
+    '',
+    ...(subject === undefined ? [] : [...wrapped(`Load: ${printable(subject)}`, WIDTH, '  '), '']),
+    ...refusals.flatMap((text) => hanging('cannot work: ', text)),
+    ...warnings.flatMap((text) => hanging('doubtful:    ', text)),
+    ...remarks.flatMap((text) => hanging('to know:     ', text)),
+    conclusion(findings),
+    '',
+  ].join('\n');
+}
+
+function conclusion({ refusals, warnings }: Examination['findings']): string {
+  if (refusals.length > 0) return 'This load cannot be carried by this machine.';
+  return warnings.length > 0 ? 'It works; mind what is doubtful.' : 'Nothing is wrong here.';
+}
+
+/** A label, and the text beside it on as many lines as it needs. */
+function hanging(label: string, text: string): string[] {
+  const [first = '', ...more] = wrapped(text, WIDTH - label.length, '');
+  return [`${label}${first}`, ...more.map((line) => `${' '.repeat(label.length)}${line}`)];
+}
