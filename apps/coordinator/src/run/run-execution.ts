@@ -12,68 +12,99 @@ import {
   type Interval,
   isFinalState,
   LIMITS,
+  type Loss,
   loadDurationMs,
   type ProbeResult,
   type RunState,
   type ShardAttempt,
-  shardAttemptKey,
 } from '@broadside/shared';
-import type { EnqueuedRun, ShardEndings } from '../shard/shard-queue.js';
+import type { ShardEndings } from '../shard/shard-queue.js';
 import { StartBarrier, startInstantUs } from '../shard/start-barrier.js';
 import { NamedTimers } from './named-timers.js';
-import type { RunChange } from './run.repository.js';
 import { RunAgents } from './run-agents.js';
 import { RunBooks } from './run-books.js';
+import { judgeRun } from './run-closing.js';
+import { RunGroups } from './run-groups.js';
 import { RunJournal } from './run-journal.js';
+import type { RunNotes } from './run-notes.js';
 import { RunOrders } from './run-orders.js';
-import { reportOf } from './run-report.js';
+import { RunReissue } from './run-reissue.js';
 import type { RunHead, RunServices, StateMessage } from './run-services.js';
-import { endStateOf } from './run-state.js';
-import { endedEarly, hasFatalEnd, isSocketError, takeEnding } from './shard-ending.js';
+import { RunShards } from './run-shards.js';
+import {
+  endedEarly,
+  hasFatalEnd,
+  isSocketError,
+  isUnfinished,
+  returnedBy,
+  takeEnding,
+} from './shard-ending.js';
 import { namesOf, type ShardProgress } from './shard-progress.js';
 
 /** The agent's own timeout ends the probe; this is for an agent that says nothing. */
 const PROBE_MARGIN_MS = 10_000;
 /** What a shard that failed may still deliver of the time before. */
 const FAILED_SHARD_GRACE_MS = 2_000;
+/** How long a rest waits for a slot when everything else of the run has ended. */
+const REST_GRACE_MS = 10_000;
+/** Agents need this long at most to come back to a restarted coordinator, and to say what they have. */
+const RETURN_MS = 15_000;
 
 export class RunExecution {
   readonly head: RunHead;
   /** Resolves when the run is in a final state and stored. Never rejects. */
   readonly ended: Promise<void>;
   readonly #services: RunServices;
-  readonly #shards: readonly ShardProgress[];
+  readonly #shards: RunShards;
   readonly #agents: RunAgents;
   readonly #barrier: StartBarrier;
   readonly #orders: RunOrders;
   readonly #books: RunBooks;
+  readonly #groups: RunGroups;
   readonly #journal: RunJournal;
-  readonly #timers = new NamedTimers<'ready' | 'probe' | 'load' | 'close'>();
+  readonly #timers: NamedTimers;
+  readonly #reissue: RunReissue;
   #resolveEnded: () => void = () => undefined;
   #stopReason: string | undefined;
   #failure: string | undefined;
   #probeFatal: Fatal | undefined;
-  #enqueued: EnqueuedRun | undefined;
-  #haveAllEnded = false;
   #isClosing = false;
 
+  /** @param shards the first attempts; of a run that is restored all attempts. */
   constructor(services: RunServices, head: RunHead, shards: readonly ShardProgress[]) {
     this.#services = services;
     this.head = head;
-    this.#shards = shards;
+    this.#shards = new RunShards(shards);
     this.#agents = new RunAgents(services.registry, shards);
+    this.#groups = new RunGroups(head.id, services.queue);
+    this.#timers = new NamedTimers(services.timers);
     this.#journal = new RunJournal({ runId: head.id, services, describe: () => this.#describe() });
-    this.#barrier = new StartBarrier({ shardCount: shards.length, wantsProbe: head.plan.probe });
+    this.#barrier = new StartBarrier({ shardCount: this.#shards.count, wantsProbe: head.plan.probe });
     this.#orders = new RunOrders(this.#barrier);
     const durationMs = loadDurationMs(head.plan);
     this.#books = new RunBooks({
       runId: head.id,
-      shardCount: shards.length,
+      shardCount: this.#shards.count,
       expectedSeconds: durationMs === undefined ? undefined : Math.ceil(durationMs / LIMITS.intervalMs),
       write: (frame) => services.writer.write(frame),
       send: (agentId, message) => services.registry.send(agentId, message),
       publish: (message) => services.events.emit('live-message', message),
       onSettled: () => this.#checkEnd(),
+    });
+    this.#reissue = new RunReissue({
+      services,
+      shards: this.#shards,
+      groups: this.#groups,
+      orders: this.#orders,
+      books: this.#books,
+      agents: this.#agents,
+      journal: this.#journal,
+      timers: this.#timers,
+      isOffSlot: (progress) => progress.hasEnded || this.#books.isDelivered(progress),
+      onChange: () => {
+        this.#saveNotes();
+        this.#checkEnd();
+      },
     });
     this.ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;
@@ -88,45 +119,106 @@ export class RunExecution {
     return this.#journal.stateMessage;
   }
 
+  /** All attempts so far; each holds a slot of its agent until the run has ended. */
+  get attempts(): readonly ShardProgress[] {
+    return this.#shards.all;
+  }
+
   /** Stores the shards, then hands them to the queue. */
   async begin(): Promise<void> {
-    const { queue, runs, log } = this.#services;
+    const first = this.#shards.current;
     this.#journal.move('preparing');
+    this.#saveNotes();
     this.#timers.arm('ready', LIMITS.readyTimeoutMs, () => this.#giveUpWaiting());
     try {
-      await runs.insertShards(this.#shards);
+      await this.#journal.insertShards(first);
       // Stopped while it was being stored: nothing has gone out, so nothing needs to come back.
-      if (!this.#orders.isStopped) this.#enqueued = await queue.enqueue(this.head.id, this.#shards);
+      if (!this.#orders.isStopped) await this.#groups.enqueue(first);
     } catch (error) {
-      log.error({ err: error, run: this.head.id }, 'a run could not be handed to the queue');
+      this.#services.log.error({ err: error, run: this.head.id }, 'a run could not be handed to the queue');
       this.#fail('the shards could not be handed to the queue');
     }
-    if (this.#enqueued === undefined) this.shardsEnded(new Map());
+    const [any] = first;
+    if (any !== undefined && !this.#groups.has(any)) this.shardsEnded(0, new Map());
     else if (this.#orders.isStopped) this.#withdraw();
-    for (const progress of this.#shards) if (progress.isFenced) await this.#enqueued?.release(progress.key);
+    for (const progress of first) if (progress.isFenced) await this.#groups.release(progress);
+  }
+
+  /**
+   * Goes on with what an earlier coordinator had begun: its notes, its attempts as they were stored, and their
+   * intervals. What happened meanwhile comes as it always does: from agents that are back, and from the queue.
+   */
+  async restore(state: RunState, notes: RunNotes): Promise<void> {
+    const { intervals, queue, clock } = this.#services;
+    this.#journal.restore(state);
+    this.#agents.restore(notes.agents, notes.warnings);
+    this.#stopReason = notes.stopReason;
+    this.#failure = notes.failure;
+    this.#probeFatal = notes.probeFatal;
+    for (const problem of notes.problems) this.#books.note(problem);
+    this.#orders.restore(notes);
+    if (notes.startAtUs !== undefined) this.#barrier.openNow();
+    for (const progress of this.#shards.all) {
+      this.#reissue.rests.noteAttempt(progress);
+      if (progress.shard.attempt > 1 && progress.hasBegun) this.#books.open(progress);
+      const stored = progress.didNothing ? [] : await intervals.load(progress.attempt);
+      for (const interval of stored) this.#books.restore(progress, interval);
+      if (progress.isFenced) this.#books.end(progress);
+    }
+    this.#reissue.restore(notes.losses);
+    for (const group of new Set(this.#shards.all.map((progress) => progress.group))) {
+      this.#groups.reopen(group, this.#shards.inGroup(group));
+      const endings = await queue.endingsTold({ runId: this.head.id, group });
+      if (endings !== undefined) this.shardsEnded(group, endings);
+    }
+    this.#books.passOverClosed();
+    if (state === 'preparing') {
+      this.#timers.arm('ready', LIMITS.readyTimeoutMs, () => this.#giveUpWaiting());
+    } else if (state === 'running') {
+      const sinceUs = clock.epochUs() - (notes.startAtUs ?? clock.epochUs());
+      this.#armLoadTimer(sinceUs / 1_000);
+    } else {
+      this.#timers.arm('close', LIMITS.closeTimeoutMs, () => this.#close());
+    }
+  }
+
+  /** Looks whether what was restored has ended already; to be called when the queue is listened to. */
+  goOn(): void {
+    this.#reissue.useFreeSlots();
+    this.#checkEnd();
   }
 
   /** True when the attempt is one of this run, lives on this agent and is not fenced. */
   owns(agentId: string, attempt: ShardAttempt): boolean {
-    return this.#find(agentId, attempt) !== undefined;
+    return this.#shards.find(agentId, attempt) !== undefined;
   }
 
   /** @param warnings what the agent finds doubtful about its machine. */
   ready(agentId: string, attempt: ShardAttempt, warnings: readonly string[] = []): void {
-    const progress = this.#find(agentId, attempt);
+    const progress = this.#shards.find(agentId, attempt);
     if (progress === undefined) return;
     this.#agents.warn(agentId, warnings);
     progress.isReady = true;
+    this.#timers.disarm(`ready ${progress.key}`);
+    if (this.#barrier.isOpen && !this.#orders.isStopped) {
+      if (!progress.hasBegun) this.#reissue.begin(progress);
+      if (progress.hasBegun) this.#sayOrder(progress);
+      return;
+    }
     const step = this.#barrier.ready(attempt.shardIndex);
     if (this.#orders.isStopped || step === 'wait') this.#sayOrder(progress);
     else if (step === 'probe') this.#sendProbe();
     else this.#start();
   }
 
-  /** The agent could not prepare the shard: without it the run is not the plan. */
+  /** The agent could not prepare the shard: without it the run is not the plan, unless another one can. */
   refused(agentId: string, attempt: ShardAttempt, fatal: Fatal): void {
-    const progress = this.#find(agentId, attempt);
+    const progress = this.#shards.find(agentId, attempt);
     if (progress === undefined || progress.hasEnded) return;
+    if (this.#barrier.isOpen) {
+      this.#reissue.giveBack(progress, fatal.message);
+      return;
+    }
     progress.fatal = fatal;
     progress.didNothing = true;
     this.#books.end(progress);
@@ -135,7 +227,7 @@ export class RunExecution {
   }
 
   probed(agentId: string, attempt: ShardAttempt, result: ProbeResult): void {
-    if (this.#find(agentId, attempt) === undefined || this.#barrier.isOpen) return;
+    if (this.#shards.find(agentId, attempt) === undefined || this.#barrier.isOpen) return;
     this.#timers.disarm('probe');
     if (this.#orders.isStopped) return;
     if (!result.ok && this.head.plan.onSocketError === 'stop' && isSocketError(result.fatal)) {
@@ -149,19 +241,21 @@ export class RunExecution {
 
   /** @returns false when the frame is not of a live attempt on this agent: it is to be fenced. */
   interval(agentId: string, interval: Interval, frame: Buffer): boolean {
-    const progress = this.#find(agentId, interval);
+    const progress = this.#shards.find(agentId, interval);
     if (progress === undefined || this.#isClosing) return false;
+    // A first attempt may end before the start, when it is stopped; a later one is fenced then.
+    if (!progress.hasBegun && progress.shard.attempt > 1) return false;
     if (!this.#books.take(progress, interval, frame)) return true;
     if (!this.#orders.isStopped && interval.isLast) this.#checkLast(progress, interval);
+    if (interval.isLast) this.#reissue.useFreeSlots();
     this.#checkEnd();
     return true;
   }
 
-  /** All shards have ended in the queue, in whatever way. */
-  shardsEnded(endings: ShardEndings): void {
-    if (this.#haveAllEnded) return;
-    this.#haveAllEnded = true;
-    for (const progress of this.#shards) {
+  /** All shards of the group have ended in the queue, in whatever way. */
+  shardsEnded(group: number, endings: ShardEndings): void {
+    if (!this.#groups.tell(group)) return;
+    for (const progress of this.#shards.inGroup(group)) {
       if (progress.hasEnded) continue;
       takeEnding(progress, endings.get(progress.key), this.#orders.isStopped);
       if (progress.didNothing || progress.failure !== undefined || progress.totals?.intervals === 0) {
@@ -169,6 +263,7 @@ export class RunExecution {
       }
       this.#journal.saveShard(progress);
     }
+    this.#reissue.useFreeSlots();
     this.#checkEnd();
   }
 
@@ -179,23 +274,38 @@ export class RunExecution {
         this.#sayOrder(progress);
         this.#books.acknowledge(progress);
       } else if (progress.isReady && !this.#books.isDelivered(progress)) {
-        this.#lose(progress, `agent ${progress.agentName} came back without it`);
+        this.#lose(progress, 'forgotten');
+      }
+    }
+    this.#reissue.useFreeSlots();
+    this.#checkEnd();
+  }
+
+  agentLost(agentId: string): void {
+    for (const progress of this.#openShardsOf(agentId)) {
+      // A shard that is delivered whole is not lost: its result is in the queue, or nobody is left to bring it.
+      if (this.#books.isDelivered(progress)) {
+        progress.isOrphaned = true;
+        void this.#groups.release(progress);
+      } else {
+        this.#agents.markLost(agentId);
+        this.#lose(progress, 'lost');
       }
     }
     this.#checkEnd();
   }
 
-  agentLost(agentId: string): void {
-    const open = this.#openShardsOf(agentId);
-    // A shard that is delivered whole is not lost: its result is in the queue, or nobody is left to bring it.
-    for (const each of open) void this.#enqueued?.release(each.key);
-    for (const each of open.filter((shard) => !this.#books.isDelivered(shard))) {
-      this.#agents.markLost(agentId);
-      this.#lose(each, `agent ${each.agentName} was lost`);
-      if (this.#orders.startAtUs === undefined)
-        this.#fail(`agent ${each.agentName} was lost before the start`);
-    }
-    this.#checkEnd();
+  /** The agent of a fenced attempt says what it had sent in all. */
+  abandoned(agentId: string, attempt: ShardAttempt, sent: number): void {
+    const progress = this.#shards.findFenced(agentId, attempt);
+    if (progress === undefined || this.#isClosing) return;
+    this.#reissue.rests.abandoned(progress, sent);
+    this.#saveNotes();
+  }
+
+  /** Slots may have become free. */
+  useFreeSlots(): void {
+    if (!this.#isClosing) this.#reissue.useFreeSlots();
   }
 
   /** Ends the load; the run closes with what was done. */
@@ -218,26 +328,34 @@ export class RunExecution {
     const { warnings } = this.#agents;
     return {
       ...(reason === undefined ? {} : { reason }),
-      shards: this.#shards.length,
+      shards: this.#shards.count,
       agents: this.#agents.count,
       ...(warnings.length === 0 ? {} : { warnings }),
       ...(startAtUs === undefined ? {} : { startAtUs }),
     };
   }
 
-  #find(agentId: string, attempt: ShardAttempt): ShardProgress | undefined {
-    const progress = this.#shards[attempt.shardIndex];
-    if (progress === undefined || progress.key !== shardAttemptKey(attempt)) return undefined;
-    return progress.agentId === agentId && !progress.isFenced ? progress : undefined;
+  #saveNotes(): void {
+    if (this.#isClosing) return;
+    this.#journal.saveNotes({
+      ...this.#orders.notes,
+      ...(this.#stopReason === undefined ? {} : { stopReason: this.#stopReason }),
+      ...(this.#failure === undefined ? {} : { failure: this.#failure }),
+      ...(this.#probeFatal === undefined ? {} : { probeFatal: this.#probeFatal }),
+      problems: [...this.#books.problems],
+      warnings: this.#agents.warnings,
+      agents: this.#agents.facts(),
+      losses: this.#reissue.rests.losses,
+    });
   }
 
   #openShardsOf(agentId: string): ShardProgress[] {
-    return this.#shards.filter((progress) => progress.agentId === agentId && !this.#isOver(progress));
+    return this.#shards.all.filter((progress) => progress.agentId === agentId && !this.#isOver(progress));
   }
 
   #sendProbe(): void {
     this.#timers.disarm('ready');
-    const [first] = this.#shards;
+    const first = this.#shards.latest(0);
     if (first === undefined) return;
     this.#sayOrder(first);
     this.#timers.arm('probe', this.head.plan.timeoutMs + PROBE_MARGIN_MS, () => {
@@ -250,13 +368,26 @@ export class RunExecution {
     const uncertaintiesUs = this.#agents.facts().map((agent) => agent.clockUncertaintyUs);
     const startAtUs = startInstantUs(this.#services.clock.epochUs(), LIMITS.startDelayMs, uncertaintiesUs);
     this.#orders.start(startAtUs);
-    for (const progress of this.#shards) this.#sayOrder(progress);
+    for (const progress of this.#shards.current) {
+      progress.hasBegun = true;
+      if (progress.shard.attempt > 1) this.#books.open(progress);
+      this.#sayOrder(progress);
+    }
     this.#journal.move('running', { startedAt: new Date(startAtUs / 1_000) });
-    const { timeoutMs } = this.head.plan;
-    const durationMs = loadDurationMs(this.head.plan);
+    this.#saveNotes();
+    this.#armLoadTimer(0);
+  }
+
+  /** For shards that never say that they have ended. @param sinceMs how long the load has been going on. */
+  #armLoadTimer(sinceMs: number): void {
+    const { plan } = this.head;
+    const durationMs = loadDurationMs(plan);
     if (durationMs === undefined) return;
-    // For shards that never say that they have ended.
-    this.#timers.arm('load', LIMITS.startDelayMs + durationMs + timeoutMs, () => this.#beginClosing());
+    const leftMs = LIMITS.startDelayMs + durationMs + plan.timeoutMs - sinceMs;
+    this.#timers.arm('load', sinceMs > 0 ? Math.max(leftMs, RETURN_MS) : leftMs, () => {
+      this.#reissue.dropAll('the time of the run is over');
+      this.#beginClosing();
+    });
   }
 
   #sayOrder(progress: ShardProgress): void {
@@ -268,16 +399,18 @@ export class RunExecution {
     if (this.#orders.isStopped) return;
     this.#orders.stop(reason);
     this.#timers.disarm('ready', 'probe');
-    for (const progress of this.#shards) if (!progress.hasEnded) this.#sayOrder(progress);
+    this.#reissue.dropAll('the run was stopped');
+    for (const progress of this.#shards.all) if (!progress.hasEnded) this.#sayOrder(progress);
+    this.#saveNotes();
     this.#beginClosing();
     this.#withdraw();
   }
 
   /** Takes back the shards that no slot has claimed; the run does not wait for them. */
   #withdraw(): void {
-    for (const progress of this.#shards) {
+    for (const progress of this.#shards.all) {
       if (progress.isReady || progress.hasEnded) continue;
-      void this.#enqueued?.withdraw(progress.key).then((isBack) => {
+      void this.#groups.withdraw(progress).then((isBack) => {
         if (!isBack || progress.isReady || progress.hasEnded) return;
         progress.didNothing = true;
         this.#books.end(progress);
@@ -292,27 +425,67 @@ export class RunExecution {
   }
 
   #giveUpWaiting(): void {
-    const named = namesOf(this.#shards.filter((progress) => !progress.isReady));
+    const named = namesOf(this.#shards.current.filter((progress) => !progress.isReady));
     this.#fail(`not ready within ${LIMITS.readyTimeoutMs / 1_000} s: ${named}`);
   }
 
   /** A shard has said its last although nobody stopped it: was it its budget, or something else? */
   #checkLast(progress: ShardProgress, interval: Interval): void {
     const { plan } = this.head;
-    if (plan.onSocketError === 'stop' && hasFatalEnd(plan, interval)) {
+    if (this.#services.registry.isDraining(progress.agentId) && isUnfinished(progress.shard, interval)) {
+      this.#handBack(progress, interval);
+    } else if (plan.onSocketError === 'stop' && hasFatalEnd(progress.shard, interval)) {
       this.#stopShards(`${progress.name} ended with a fatal error`);
     } else if (endedEarly(interval)) {
       this.#books.note(`${progress.name}: its agent left before its load was sent`);
     }
   }
 
-  #lose(progress: ShardProgress, why: string): void {
+  /** An agent that leaves in order has ended its attempt itself: what was left of it goes on elsewhere. */
+  #handBack(progress: ShardProgress, last: Interval): void {
+    const returned = returnedBy(last);
+    this.#reissue.lose(progress, 'left', { isWanted: this.#wantsRests, returned });
+    this.#afterLoss(progress);
+  }
+
+  get #wantsRests(): boolean {
+    return (this.head.plan.onAgentLoss ?? 'rebalance') === 'rebalance' && !this.#orders.isStopped;
+  }
+
+  #lose(progress: ShardProgress, cause: Loss['cause']): void {
+    if (progress.shard.attempt > 1 && !progress.hasBegun && this.#barrier.isOpen) {
+      this.#reissue.giveBack(progress, `agent ${progress.agentName} was lost`);
+      return;
+    }
     progress.isFenced = true;
     this.#books.end(progress);
-    this.#books.note(`${progress.name}: ${why}; what it sent since its last interval is not known`);
     this.#services.registry.send(progress.agentId, { kind: 'fenced', shard: progress.attempt });
     this.#journal.saveShard(progress);
-    void this.#enqueued?.release(progress.key);
+    void this.#groups.release(progress);
+    if (this.#orders.startAtUs === undefined) {
+      this.#loseBeforeStart(progress);
+      return;
+    }
+    this.#reissue.lose(progress, cause, { isWanted: this.#wantsRests });
+    this.#afterLoss(progress);
+  }
+
+  #afterLoss(progress: ShardProgress): void {
+    if (this.head.plan.onAgentLoss === 'abort') {
+      this.stop(`agent ${progress.agentName} was lost, and the plan wants the run to end then`);
+    }
+    this.#saveNotes();
+  }
+
+  /** Nothing was sent, so another slot can do all of it. */
+  #loseBeforeStart(progress: ShardProgress): void {
+    this.#barrier.lost(progress.shard.shardIndex);
+    this.#timers.disarm('probe');
+    if (this.#wantsRests && this.#reissue.replace(progress)) {
+      this.#timers.arm('ready', LIMITS.readyTimeoutMs, () => this.#giveUpWaiting());
+      return;
+    }
+    this.#fail(`agent ${progress.agentName} was lost before the start`);
   }
 
   /** Nothing more is expected of the shard. */
@@ -324,14 +497,27 @@ export class RunExecution {
   /** Enters `closing` when the load has ended, and closes when nothing is missing. */
   #checkEnd(): void {
     if (this.#isClosing) return;
-    if (!this.#shards.every((each) => each.hasEnded || this.#books.isDelivered(each))) return;
+    if (!this.#shards.all.every((each) => each.hasEnded || this.#books.isDelivered(each))) return;
+    if (this.#reissue.rests.isWaiting) {
+      this.#waitForSlot();
+      return;
+    }
     this.#beginClosing();
     if (!this.#books.isSettled) return;
-    const open = this.#shards.filter((progress) => !this.#isOver(progress));
+    const open = this.#shards.all.filter((progress) => !this.#isOver(progress));
     if (open.length === 0) this.#close();
     else if (open.every((progress) => progress.failure !== undefined)) {
       this.#timers.arm('close', FAILED_SHARD_GRACE_MS, () => this.#close());
     }
+  }
+
+  /** Everything but a rest has ended: a slot that becomes free soon, or an agent that joins, may still do it. */
+  #waitForSlot(): void {
+    if (this.#timers.isArmed('rest')) return;
+    this.#timers.arm('rest', REST_GRACE_MS, () => {
+      this.#reissue.dropAll('no slot became free');
+      this.#checkEnd();
+    });
   }
 
   #beginClosing(): void {
@@ -343,6 +529,7 @@ export class RunExecution {
 
   #close(): void {
     if (this.#isClosing) return;
+    this.#reissue.rests.dropAll();
     this.#isClosing = true;
     this.#timers.disarmAll();
     const { log } = this.#services;
@@ -352,51 +539,23 @@ export class RunExecution {
   }
 
   async #finish(): Promise<void> {
-    for (const progress of this.#shards) if (!this.#isOver(progress)) this.#cutOff(progress);
-    if (!this.#haveAllEnded) await this.#enqueued?.abandon();
+    for (const progress of this.#shards.all) if (!this.#isOver(progress)) this.#cutOff(progress);
+    await this.#groups.abandon();
     await this.#journal.settled();
-    const change = await this.#judge();
-    this.#failure = change.reason;
-    await this.#journal.end(change);
-  }
-
-  /** The final state with the report; a report that cannot be made fails the run. */
-  async #judge(): Promise<RunChange> {
-    const { intervals, log } = this.#services;
-    const endedAt = new Date();
-    const { startAtUs, referenceBytes } = this.#orders;
-    const ending = endStateOf({
+    const change = await judgeRun({
+      head: this.head,
+      services: this.#services,
+      shards: this.#shards,
+      agents: this.#agents,
+      books: this.#books,
+      orders: this.#orders,
+      rests: this.#reissue.rests,
       stopReason: this.#stopReason,
       failure: this.#failure,
-      onSocketError: this.head.plan.onSocketError,
-      shardCount: this.#shards.length,
-      fatals: this.#shards.flatMap((each) => each.fatal ?? []),
+      probeFatal: this.#probeFatal,
     });
-    try {
-      const report = await reportOf({
-        plan: this.head.plan,
-        run: {
-          id: this.head.id,
-          ...ending,
-          createdAt: this.head.createdAt.toISOString(),
-          ...(startAtUs === undefined ? {} : { startedAt: new Date(startAtUs / 1_000).toISOString() }),
-          endedAt: endedAt.toISOString(),
-        },
-        shards: this.#shards,
-        agents: this.#agents.facts(),
-        totals: this.#books.totals,
-        seconds: this.#books.seconds,
-        referenceBytes,
-        fatal: this.#probeFatal,
-        problems: this.#books.problems,
-        warnings: this.#agents.warnings,
-        loadIntervals: (attempt) => intervals.load(attempt),
-      });
-      return { ...ending, endedAt, report };
-    } catch (error) {
-      log.error({ err: error, run: this.head.id }, 'a report could not be made');
-      return { state: 'failed', reason: 'the report could not be made; the log has the details', endedAt };
-    }
+    this.#failure = change.reason;
+    await this.#journal.end(change);
   }
 
   /** It may still be sending; what comes now is too late to count. */

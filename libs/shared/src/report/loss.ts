@@ -4,7 +4,7 @@ import { type Counters, counterOf, failedOf, notSentOf } from '../metrics/counte
 import { agentIdSchema } from '../plan/shard.schema.js';
 import { formatCount, formatCounted } from '../units.js';
 
-export const LOSS_CAUSES = ['lost', 'forgotten', 'left', 'late'] as const;
+export const LOSS_CAUSES = ['lost', 'forgotten', 'left'] as const;
 
 export const lossSchema = z.object({
   shardIndex: z.int(),
@@ -13,7 +13,7 @@ export const lossSchema = z.object({
   agentName: z.string(),
   /**
    * lost: killed, cut off or standing still; forgotten: the agent came back without the attempt; left: it was
-   * told to end, and did so in order; late: it was not ready when a time-bound rest should have begun.
+   * told to end, and did so in order.
    */
   cause: z.enum(LOSS_CAUSES),
   /** Ms after the start instant: up to where its intervals are there, and when it was noticed. */
@@ -52,9 +52,10 @@ export const lossSchema = z.object({
 export type Loss = Readonly<z.infer<typeof lossSchema>>;
 
 /** What the counters of an attempt say about its end, when nothing more of it counts. */
-export function openBooksOf(
-  counters: Counters,
-): Pick<Loss, 'lostRequests' | 'openConnections' | 'openingConnections' | 'waitingRequests'> & {
+export function openBooksOf(counters: Counters): Pick<
+  Loss,
+  'lostRequests' | 'openConnections' | 'openingConnections' | 'waitingRequests'
+> & {
   readonly used: number;
 } {
   const count = (name: Parameters<typeof counterOf>[1]): number => counterOf(counters, name);
@@ -131,8 +132,6 @@ function whatHappened({ cause, agentName, shardIndex, noticedAtMs, coveredToMs }
       return `agent ${agentName} came back at ${at} without ${shard} (${covered})`;
     case 'left':
       return `agent ${agentName} left in order at ${at} and gave ${shard} back`;
-    case 'late':
-      return `agent ${agentName} was not ready in time for the rest of ${shard}`;
   }
 }
 

@@ -1,0 +1,53 @@
+import type { EnqueuedGroup, ShardQueue } from '../shard/shard-queue.js';
+import type { ShardProgress } from './shard-progress.js';
+
+/** The groups of one run in the queue: the first attempts together, each later attempt by itself. */
+export class RunGroups {
+  readonly #runId: string;
+  readonly #queue: Pick<ShardQueue, 'enqueue' | 'reopen'>;
+  readonly #groups = new Map<number, EnqueuedGroup>();
+  /** Groups of which the queue has said how they ended. */
+  readonly #told = new Set<number>();
+
+  constructor(runId: string, queue: Pick<ShardQueue, 'enqueue' | 'reopen'>) {
+    this.#runId = runId;
+    this.#queue = queue;
+  }
+
+  /** @param shards of one group. */
+  async enqueue(shards: readonly ShardProgress[]): Promise<void> {
+    const group = shards[0]?.group ?? 0;
+    this.#groups.set(group, await this.#queue.enqueue({ runId: this.#runId, group }, shards));
+  }
+
+  /** Takes up a group that an earlier coordinator had handed over. */
+  reopen(group: number, shards: readonly ShardProgress[]): void {
+    this.#groups.set(group, this.#queue.reopen(shards));
+  }
+
+  has({ group }: ShardProgress): boolean {
+    return this.#groups.has(group);
+  }
+
+  /** @returns false when that was told before. */
+  tell(group: number): boolean {
+    if (this.#told.has(group)) return false;
+    this.#told.add(group);
+    return true;
+  }
+
+  /** The group no longer waits for this shard. */
+  async release({ group, key }: ShardProgress): Promise<void> {
+    await this.#groups.get(group)?.release(key);
+  }
+
+  /** Takes the shard back; false when an agent has claimed it already. */
+  async withdraw({ group, key }: ShardProgress): Promise<boolean> {
+    return (await this.#groups.get(group)?.withdraw(key)) ?? false;
+  }
+
+  /** Lets go of every group that has not ended. */
+  async abandon(): Promise<void> {
+    for (const [group, enqueued] of this.#groups) if (!this.#told.has(group)) await enqueued.abandon();
+  }
+}
