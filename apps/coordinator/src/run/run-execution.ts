@@ -76,7 +76,7 @@ export class RunExecution {
     this.head = head;
     this.#shards = new RunShards(shards);
     this.#agents = new RunAgents(services.registry, shards);
-    this.#groups = new RunGroups(head.id, services.queue);
+    this.#groups = new RunGroups(head.id, services);
     this.#timers = new NamedTimers(services.timers);
     this.#journal = new RunJournal({ runId: head.id, services, describe: () => this.#describe() });
     this.#barrier = new StartBarrier({ shardCount: this.#shards.count, wantsProbe: head.plan.probe });

@@ -1,17 +1,26 @@
-import type { EnqueuedGroup, ShardQueue } from '../shard/shard-queue.js';
+import type { EnqueuedGroup } from '../shard/shard-queue.js';
+import { NamedTimers } from './named-timers.js';
+import type { RunServices } from './run-services.js';
 import type { ShardProgress } from './shard-progress.js';
+
+/** Until a queue that did not answer is asked again. */
+const RETRY_MS = 1_000;
 
 /** The groups of one run in the queue: the first attempts together, each later attempt by itself. */
 export class RunGroups {
   readonly #runId: string;
-  readonly #queue: Pick<ShardQueue, 'enqueue' | 'reopen'>;
+  readonly #queue: RunServices['queue'];
   readonly #groups = new Map<number, EnqueuedGroup>();
   /** Groups of which the queue has said how they ended. */
   readonly #told = new Set<number>();
 
-  constructor(runId: string, queue: Pick<ShardQueue, 'enqueue' | 'reopen'>) {
+  readonly #timers: NamedTimers;
+  #isOver = false;
+
+  constructor(runId: string, { queue, timers }: Pick<RunServices, 'queue' | 'timers'>) {
     this.#runId = runId;
     this.#queue = queue;
+    this.#timers = new NamedTimers(timers);
   }
 
   /** @param shards of one group. */
@@ -36,9 +45,15 @@ export class RunGroups {
     return true;
   }
 
-  /** The group no longer waits for this shard. */
-  async release({ group, key }: ShardProgress): Promise<void> {
-    await this.#groups.get(group)?.release(key);
+  /**
+   * The group no longer waits for this shard: tried again until the queue has taken it, because the group would
+   * wait for ever otherwise.
+   */
+  async release(progress: ShardProgress): Promise<void> {
+    const { group, key } = progress;
+    if (this.#told.has(group) || this.#isOver) return;
+    if ((await this.#groups.get(group)?.release(key)) !== false) return;
+    this.#timers.arm(`release ${key}`, RETRY_MS, () => void this.release(progress));
   }
 
   /** Takes the shard back; false when an agent has claimed it already. */
@@ -48,6 +63,8 @@ export class RunGroups {
 
   /** Lets go of every group that has not ended. */
   async abandon(): Promise<void> {
+    this.#isOver = true;
+    this.#timers.disarmAll();
     for (const [group, enqueued] of this.#groups) if (!this.#told.has(group)) await enqueued.abandon();
   }
 }

@@ -34,6 +34,8 @@ export interface ReissueParts {
 const READY_MS = 5_000;
 /** Until a rest that could not be handed over is tried again. */
 const RETRY_MS = 250;
+/** The same, when it was the queue or the store that could not take it. */
+const QUEUE_RETRY_MS = 1_000;
 
 export class RunReissue {
   readonly rests = new RunRests();
@@ -113,7 +115,7 @@ export class RunReissue {
       this.giveBack(progress, 'it was ready too late');
       return;
     }
-    timers.disarm(`ready ${progress.key}`);
+    timers.disarm(`ready ${progress.key}`, 'rest');
     progress.startSlice ??= slice;
     progress.hasBegun = true;
     books.open(progress);
@@ -122,8 +124,11 @@ export class RunReissue {
     onChange();
   }
 
-  /** An attempt that has not begun, and will not: its rest waits again. */
-  giveBack(progress: ShardProgress, why: string): void {
+  /**
+   * An attempt that has not begun, and will not: its rest waits again.
+   * @param wasTried false when no agent has heard of it.
+   */
+  giveBack(progress: ShardProgress, why: string, wasTried = true): void {
     const { services, groups, journal, timers, onChange } = this.#parts;
     if (progress.hasBegun || progress.didNothing) return;
     services.log.info(`${progress.name} does not begin: ${why}`);
@@ -134,8 +139,9 @@ export class RunReissue {
     services.registry.release(progress.agentId, progress.shard);
     journal.saveShard(progress);
     void groups.release(progress).then(() => groups.withdraw(progress));
-    this.rests.failed(progress);
-    if (this.rests.isWaiting) timers.arm('retry', RETRY_MS, () => this.useFreeSlots());
+    this.rests.failed(progress, wasTried);
+    if (this.rests.isWaiting)
+      timers.arm('retry', wasTried ? RETRY_MS : QUEUE_RETRY_MS, () => this.useFreeSlots());
     onChange();
   }
 
@@ -169,7 +175,7 @@ export class RunReissue {
       await groups.withdraw(attempt);
     } catch (error) {
       services.log.warn({ err: error }, `${attempt.name} could not be handed to the queue`);
-      this.giveBack(attempt, 'it could not be handed to the queue');
+      this.giveBack(attempt, 'it could not be handed to the queue', false);
     }
   }
 

@@ -150,12 +150,15 @@ export class RunRests {
     });
   }
 
-  /** The attempt will not begin: the rest waits again, but not for ever. */
-  failed(progress: ShardProgress): void {
+  /**
+   * The attempt will not begin: the rest waits again.
+   * @param wasTried false when no agent has heard of it: that says nothing about the rest.
+   */
+  failed(progress: ShardProgress, wasTried: boolean): void {
     const rest = this.#rests.find((each) => each.taker === progress);
     if (rest === undefined) return;
     rest.taker = undefined;
-    rest.tries++;
+    if (wasTried) rest.tries++;
     if (rest.tries >= MAX_TRIES) this.#drop(rest);
   }
 

@@ -42,8 +42,8 @@ export interface GroupName {
 
 /** The shards of one group in the queue. */
 export interface EnqueuedGroup {
-  /** The run no longer waits for this shard, because its agent is lost. */
-  release(key: string): Promise<void>;
+  /** The group no longer waits for this shard, because its agent is lost; false when the queue did not take it. */
+  release(key: string): Promise<boolean>;
   /** Takes the shard back; false when an agent has claimed it already. */
   withdraw(key: string): Promise<boolean>;
   /** Takes back what no agent has claimed, and lets go of the rest. */
@@ -151,7 +151,7 @@ export class ShardQueue {
   }
 
   #groupOf(keys: readonly string[], find: FindJob): EnqueuedGroup {
-    const release = (key: string): Promise<void> => this.#release(key, find);
+    const release = (key: string): Promise<boolean> => this.#release(key, find);
     const withdraw = (key: string): Promise<boolean> => this.#withdraw(key, find);
     return {
       release,
@@ -174,12 +174,14 @@ export class ShardQueue {
     }
   }
 
-  async #release(key: string, find: FindJob): Promise<void> {
+  async #release(key: string, find: FindJob): Promise<boolean> {
     try {
       await (await find(key))?.removeChildDependency();
+      return true;
     } catch (error) {
-      // It has ended on its own in the meantime, which is as good.
+      // Either it has ended on its own in the meantime, or the queue is away.
       this.#log.debug({ err: error }, `shard ${key} was not released`);
+      return false;
     }
   }
 
