@@ -24,6 +24,7 @@ export * from './plan/tls.schema.js';
 export * from './report/ab-counts.js';
 export * from './report/ab-exit-code.js';
 export * from './report/check-shard.js';
+export * from './report/closing-interval.js';
 export * from './report/exit-code.js';
 export * from './report/failure-counts.js';
 export { generatorWarningOf } from './report/generator-demand.js';

@@ -4,6 +4,8 @@
  */
 import {
   type CoordinatorMessage,
+  closingInterval,
+  encodeInterval,
   generatorWarningOf,
   type Interval,
   type LiveMessage,
@@ -34,6 +36,7 @@ export class RunBooks {
   readonly #merger: IntervalMerger;
   readonly #problems: string[] = [];
   readonly #closedTotal = { planned: 0, completed: 0, failed: 0 };
+  readonly #settledWaiters: (() => void)[] = [];
   #pendingWrites = 0;
 
   constructor(options: RunBooksOptions) {
@@ -63,6 +66,28 @@ export class RunBooks {
   /** Seconds that are closed already were shown by an earlier coordinator. */
   passOverClosed(): void {
     for (const second of this.#merger.takeClosed()) this.#addToTotal(second);
+  }
+
+  /**
+   * Counts what the totals of an attempt hold beyond the intervals that came, as one interval: of an agent that
+   * ended its shard and was lost before it had delivered everything.
+   * @param load reads the stored intervals of the attempt.
+   * @returns false when it could not be made.
+   */
+  async closeByTotals(progress: ShardProgress, load: () => Promise<Interval[]>): Promise<boolean> {
+    for (;;) {
+      if (this.isDelivered(progress)) return true;
+      const counted = progress.coveredSlices;
+      while (!this.isSettled) await new Promise<void>((resolve) => this.#settledWaiters.push(resolve));
+      const intervals = await load();
+      // More may have come meanwhile.
+      if (counted !== progress.coveredSlices || !this.isSettled) continue;
+      if (progress.totals === undefined) return false;
+      const closing = closingInterval(progress.totals, intervals);
+      if (closing === undefined) return false;
+      this.take(progress, closing, Buffer.from(encodeInterval(closing)));
+      return true;
+    }
   }
 
   note(problem: string): void {
@@ -133,6 +158,7 @@ export class RunBooks {
       )
       .finally(() => {
         this.#pendingWrites--;
+        if (this.isSettled) for (const resolve of this.#settledWaiters.splice(0)) resolve();
         this.#options.onSettled();
       });
   }

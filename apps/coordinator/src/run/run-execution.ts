@@ -274,7 +274,7 @@ export class RunExecution {
         this.#sayOrder(progress);
         this.#books.acknowledge(progress);
       } else if (progress.isReady && !this.#books.isDelivered(progress)) {
-        this.#lose(progress, 'forgotten');
+        this.#miss(progress, 'forgotten');
       }
     }
     this.#reissue.useFreeSlots();
@@ -289,7 +289,7 @@ export class RunExecution {
         void this.#groups.release(progress);
       } else {
         this.#agents.markLost(agentId);
-        this.#lose(progress, 'lost');
+        this.#miss(progress, 'lost');
       }
     }
     this.#checkEnd();
@@ -450,6 +450,24 @@ export class RunExecution {
 
   get #wantsRests(): boolean {
     return (this.head.plan.onAgentLoss ?? 'rebalance') === 'rebalance' && !this.#orders.isStopped;
+  }
+
+  /** Intervals of it will not come. Where its result did, nothing of it is unknown but its place in time. */
+  #miss(progress: ShardProgress, cause: Loss['cause']): void {
+    if (progress.totals === undefined) {
+      this.#lose(progress, cause);
+      return;
+    }
+    const load = () => this.#services.intervals.load(progress.attempt);
+    void this.#books.closeByTotals(progress, load).then(
+      (isClosed) => {
+        if (!isClosed) this.#books.note(`${progress.name}: its totals do not follow from its intervals`);
+        this.#books.end(progress);
+        this.#checkEnd();
+      },
+      (error: unknown) =>
+        this.#books.note(`${progress.name}: its intervals cannot be read (${String(error)})`),
+    );
   }
 
   #lose(progress: ShardProgress, cause: Loss['cause']): void {
