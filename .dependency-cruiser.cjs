@@ -57,6 +57,26 @@ module.exports = {
       from: { path: '^libs/engine/' },
       to: { path: anyPackage, pathNot: of('libs/engine', 'libs/shared') },
     },
+    // Every engine thread would load zod at its start.
+    {
+      name: 'engine-loads-no-schemas',
+      severity: 'error',
+      from: {
+        path: '^libs/engine/src/|^apps/agent/src/slot/(engine-thread|shard-result)[.]',
+        pathNot: `${test}|/testing/`,
+      },
+      to: { path: '^libs/shared/dist/index[.]' },
+    },
+    // The main thread of an agent would load every transport and a native library.
+    {
+      name: 'agent-loads-no-transport',
+      severity: 'error',
+      from: {
+        path: '^apps/agent/src/',
+        pathNot: `${test}|^apps/agent/src/(slot/(engine-thread|shard-result)|machine/examine-machine)[.]`,
+      },
+      to: { path: '^libs/engine/dist/index[.]' },
+    },
     {
       name: 'engine-npm',
       severity: 'error',
@@ -108,7 +128,8 @@ module.exports = {
       from: { path: '^(apps|libs)/([^/]+)/' },
       to: {
         path: '^(apps|libs)/[^/]+/|^@broadside/[^/]+/',
-        pathNot: '^$1/$2/|^(apps|libs)/[^/]+/dist/index[.](js|d[.]ts)$',
+        pathNot:
+          '^$1/$2/|^(apps|libs)/[^/]+/dist/index[.](js|d[.]ts)$|^libs/(shared/dist/engine|engine/dist/host)[.](js|d[.]ts)$',
       },
     },
     only('only-queue-imports-bullmq', '^apps/(coordinator|agent)/src/queue/|^test/', ['bullmq']),

@@ -32,9 +32,9 @@ describe('checkFences', () => {
         'libs/shared/src/zod-user.ts': "import 'zod'; import 'hdr-histogram-js'; import './sibling.js';",
         'libs/shared/src/sibling.ts': 'export const sibling = 1;',
         'libs/shared/src/sibling.test.ts': "import 'node:crypto'; import './sibling.js';",
-        'libs/engine/src/engine.ts': "import 'node:net'; import '@broadside/shared';",
+        'libs/engine/src/engine.ts': "import 'node:net'; import '@broadside/shared/engine';",
         'libs/engine/src/transport/libc.ts': "import 'koffi';",
-        'apps/agent/src/agent.ts': "import '@broadside/shared'; import '@broadside/engine';",
+        'apps/agent/src/agent.ts': "import '@broadside/shared'; import '@broadside/engine/host';",
         'apps/agent/src/queue/claim.ts': "import 'bullmq';",
         'apps/agent/src/uplink/uplink.ts': "import 'ws';",
         'apps/coordinator/src/queue/shards.ts': "import 'bullmq'; import '@broadside/shared';",
@@ -59,6 +59,8 @@ describe('checkFences', () => {
     ['shared-npm', 'libs/shared/src/x.ts', 'left-over'],
     ['engine-imports-shared-only', 'libs/engine/src/x.ts', '@broadside/agent'],
     ['engine-npm', 'libs/engine/src/x.ts', 'zod'],
+    ['engine-loads-no-schemas', 'libs/engine/src/x.ts', '@broadside/shared'],
+    ['agent-loads-no-transport', 'apps/agent/src/x.ts', '@broadside/engine'],
     ['agent-imports-shared-and-engine', 'apps/agent/src/x.ts', '@broadside/coordinator'],
     ['coordinator-imports-shared', 'apps/coordinator/src/x.ts', '@broadside/engine'],
     ['coordinator-imports-shared', 'apps/coordinator/src/x.ts', '../../agent/src/y.js'],
@@ -145,7 +147,11 @@ function plant(files: Readonly<Record<string, string>>): string {
   mkdirSync(join(tree, 'node_modules/@broadside'));
   for (const folder of workspacePackages) {
     const name = `@broadside/${folder.split('/')[1] ?? ''}`;
-    const exports = { '.': { types: './dist/index.d.ts', default: './dist/index.js' } };
+    const exports = {
+      '.': doorOf('index'),
+      ...(folder === 'libs/shared' && { './engine': doorOf('engine') }),
+      ...(folder === 'libs/engine' && { './host': doorOf('host') }),
+    };
     const ours = Object.fromEntries(
       workspacePackages.map((path) => [`@broadside/${path.split('/')[1] ?? ''}`, '1']),
     );
@@ -157,12 +163,24 @@ function plant(files: Readonly<Record<string, string>>): string {
       dependencies: { ...declared, ...ours },
     };
     writeIn(tree, `${folder}/package.json`, JSON.stringify(manifest));
-    for (const file of ['index.js', 'index.d.ts', 'inner.js'])
+    for (const file of [
+      'index.js',
+      'index.d.ts',
+      'engine.js',
+      'engine.d.ts',
+      'host.js',
+      'host.d.ts',
+      'inner.js',
+    ])
       writeIn(tree, `${folder}/dist/${file}`, 'export {};');
     symlinkSync(join(tree, folder), join(tree, 'node_modules', name));
   }
   for (const [path, text] of Object.entries(files)) writeIn(tree, path, text);
   return tree;
+}
+
+function doorOf(name: string): { readonly types: string; readonly default: string } {
+  return { types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` };
 }
 
 function writeIn(root: string, path: string, text: string): void {

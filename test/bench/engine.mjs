@@ -33,8 +33,8 @@ const rounds = Number(values.rounds);
 const seconds = Number(values.seconds);
 const connections = Number(values.connections);
 const run = promisify(execFile);
-/** Long enough for V8 to have compiled what is hot. */
-const WARM_UP_MS = 1_500;
+/** Enough for V8 to have compiled what is hot, counted because a busy machine does little in a given time. */
+const WARM_UP = { requests: 150_000, durationMs: 20_000 };
 const ENGINE = new URL('../../libs/engine/dist/testing/shard-thread.js', import.meta.url).pathname;
 /** @type {readonly TransportName[]} */
 const ENGINES = ['io_uring', 'epoll', 'socket'];
@@ -60,11 +60,11 @@ async function runEngine(port, transport) {
   const [file, args] = pinned(1, [process.execPath, ENGINE]);
   const child = spawn(file, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const gone = once(child, 'exit');
-  /** @type {(durationMs: number) => Promise<ShardOutcome>} */
-  const carryOut = async (durationMs) => {
+  /** @type {(budget: { requests?: number, durationMs: number }) => Promise<ShardOutcome>} */
+  const carryOut = async (budget) => {
     const headerLines = [`Host: 127.0.0.1:${port}`];
     const target = { path: '/100.html' };
-    const shard = shardFor(port, { target, request: { headerLines }, connections, durationMs });
+    const shard = shardFor(port, { target, request: { headerLines }, connections, ...budget });
     child.send({ shard, transport });
     const [report] = /** @type {[ShardReport]} */ (await once(child, 'message'));
     if (!report.ok) throw new Error(report.message);
@@ -72,8 +72,8 @@ async function runEngine(port, transport) {
     return report.outcome;
   };
   try {
-    await carryOut(WARM_UP_MS);
-    const { counters, userUs, systemUs, elapsedMs } = await carryOut(seconds * 1_000);
+    await carryOut(WARM_UP);
+    const { counters, userUs, systemUs, elapsedMs } = await carryOut({ durationMs: seconds * 1_000 });
     return { completed: counters.completed, userUs, systemUs, elapsedMs };
   } catch (error) {
     if (error instanceof Error && error.message.includes('not used')) return undefined;

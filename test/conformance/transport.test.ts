@@ -170,6 +170,20 @@ describe.each(available)('transport %s', (transport) => {
     await wire.end();
   });
 
+  it('brings large replies on many connections that arrive while the thread is busy', async () => {
+    const peer = await listen();
+    const connections = Array.from({ length: 32 }, (_, connection) => connection);
+    const wire = wireTo(peer.port, { connections: connections.length });
+    const replies = connections.map((connection) => pattern(1_000_000, connection));
+    for (const connection of connections) await wire.open(connection);
+    wire.command({ do: 'block', forMs: 100 });
+    await wire.next('blocking');
+    for (const reply of replies) (await peer.accepted()).write(reply);
+    const read = connections.map((connection) => wire.read(connection, 1_000_000));
+    expect((await Promise.all(read)).map(digest)).toEqual(replies.map(digest));
+    await wire.end();
+  });
+
   it('keeps what a slow reader does not take, in order, and serves others meanwhile', async () => {
     const peer = await listen();
     const wire = wireTo(peer.port);
@@ -188,6 +202,31 @@ describe.each(available)('transport %s', (transport) => {
     expect(slow.bytesRead).toBeLessThan(first.length);
     const all = Buffer.concat([first, second]);
     expect(digest(await receive(slow, all.length))).toBe(digest(all));
+    await wire.end();
+  });
+
+  it('keeps the order of very many small sends that nobody reads for a while', async () => {
+    const peer = await listen();
+    const wire = wireTo(peer.port);
+    await wire.open(0);
+    const late = await peer.accepted();
+    const all = pattern(12_000_000, 6);
+    const pieceBytes = 1_000;
+    for (let start = 0; start < all.length; start += 100 * pieceBytes) {
+      const pieces = Array.from({ length: 100 }, (_, i) => start + i * pieceBytes);
+      wire.command(
+        ...pieces.map((at) => {
+          return {
+            do: 'send',
+            connection: 0,
+            bytes: new Uint8Array(all.subarray(at, at + pieceBytes)),
+          } as const;
+        }),
+      );
+    }
+    wire.command({ do: 'turn', inUs: 0 });
+    await wire.next('turn');
+    expect(digest(await receive(late, all.length))).toBe(digest(all));
     await wire.end();
   });
 

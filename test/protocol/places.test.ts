@@ -68,7 +68,9 @@ describe('places', () => {
       unixSocket: join(folder, 'none.sock'),
     });
     expect(run.failures).toEqual({ connectOther: 1 });
-    expect(run.end.fatal?.message).toContain(`unix:${join(folder, 'none.sock')} (ENOENT)`);
+    const place = `unix:${join(folder, 'none.sock')} (ENOENT)`;
+    expect(run.end.fatal?.message).toContain(`${place}: there is no such unix socket`);
+    expect(run.end.failureReasons).toEqual([{ reason: 'there is no such unix socket', count: 1 }]);
   });
 
   it('asks the policy about a unix socket by its path', async () => {

@@ -7,7 +7,7 @@ import {
   runShardAgainst,
 } from '../../libs/engine/dist/testing/run-shard-against.js';
 
-export function planOf(given: PlanInput): Plan {
+function planOf(given: PlanInput): Plan {
   const parsed = parsePlan(given);
   if (!parsed.ok)
     throw new Error(parsed.problems.map(({ path, message }) => `${path}: ${message}`).join('; '));

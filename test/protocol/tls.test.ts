@@ -90,6 +90,10 @@ describe.runIf(canRun('openssl'))('TLS', () => {
     });
     const handshakeMaxUs = run.end.tls?.handshakeMaxUs ?? 0;
     expect(handshakeMaxUs).toBeGreaterThan(0);
+    const handshakes = run.histogram('tls');
+    expect(handshakes.total).toBe(4);
+    expect(Math.abs(handshakes.maxUs - handshakeMaxUs)).toBeLessThan(2);
+    expect(handshakes.maxUs).toBeLessThanOrEqual(run.histogram('connect').maxUs);
     expect(run.histogram('connect').maxUs).toBeGreaterThanOrEqual(Math.floor(handshakeMaxUs));
   });
 

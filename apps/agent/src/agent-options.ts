@@ -1,5 +1,5 @@
 import { availableParallelism, hostname } from 'node:os';
-import { type Clock, monotonicClock, TRANSPORT_WISHES, type TransportWish } from '@broadside/engine';
+import { type Clock, monotonicClock, TRANSPORT_WISHES, type TransportWish } from '@broadside/engine/host';
 import { BroadsideError } from '@broadside/shared';
 import { type Logger, pino } from 'pino';
 import type { ShardQueueWiring } from './queue/shard-queue-wiring.js';

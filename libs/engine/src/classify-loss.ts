@@ -1,4 +1,4 @@
-import { FAILURE } from '@broadside/shared';
+import { FAILURE } from '@broadside/shared/engine';
 import { CLOSE_CAUSE, type CloseCause } from './transport/transport.js';
 
 const CONNECT_FAILURES: ReadonlyMap<CloseCause, number> = new Map([

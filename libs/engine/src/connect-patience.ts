@@ -1,4 +1,4 @@
-import { LIMITS } from '@broadside/shared';
+import { LIMITS } from '@broadside/shared/engine';
 
 /** First wait after a failed attempt to connect; doubled each time up to the largest. */
 const FIRST_BACKOFF_MS = 10;

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import type { Shard } from '@broadside/shared';
+import type { Shard } from '@broadside/shared/engine';
 
 /**
  * The bytes of one request, sent the same each time. Nothing is added to what the shard says: header lines,

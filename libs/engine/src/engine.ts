@@ -12,7 +12,7 @@ import {
   type Shard,
   type ShardTotals,
   type TlsFacts,
-} from '@broadside/shared';
+} from '@broadside/shared/engine';
 import { type Clock, monotonicClock } from './clock.js';
 import { encodeRequest } from './encode-request.js';
 import { type EnginePhase, movePhase } from './engine-phase.js';
@@ -188,6 +188,8 @@ class ShardEngine implements TransportHandler {
 
   onOpen(connection: number): void {
     this.#load.onOpen(connection);
+    const handshakeUs = this.#prepared.transport.handshakeUs?.(connection) ?? -1;
+    if (handshakeUs >= 0) this.#recorder.tls.record(handshakeUs);
   }
 
   onData(connection: number, buffer: Uint8Array, start: number, end: number): void {

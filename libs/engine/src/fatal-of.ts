@@ -1,5 +1,5 @@
 import { getSystemErrorName } from 'node:util';
-import { FAILURE_CLASSES, type FailureClass, type Fatal } from '@broadside/shared';
+import { FAILURE_CLASSES, type FailureClass, type Fatal } from '@broadside/shared/engine';
 
 /** What happened, to be followed by the target's address. */
 const SENTENCES: Readonly<Record<FailureClass, string>> = {

@@ -9,11 +9,7 @@ export {
 } from './engine.js';
 export { type Lookup, type ResolvedAddress, systemLookup } from './resolve-target.js';
 export { ShardControl } from './shard-control.js';
-export {
-  chooseTransport,
-  TRANSPORT_WISHES,
-  type TransportChoice,
-  type TransportWish,
-} from './transport/choose-transport.js';
+export { chooseTransport, type TransportChoice } from './transport/choose-transport.js';
 export type { OpenTransportOptions } from './transport/open-transport.js';
 export type { Transport, TransportHandler, TransportName } from './transport/transport.js';
+export { TRANSPORT_WISHES, type TransportWish } from './transport/transport-wish.js';

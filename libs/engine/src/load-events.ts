@@ -1,4 +1,4 @@
-import type { Fatal } from '@broadside/shared';
+import type { Fatal } from '@broadside/shared/engine';
 
 /** What a load tells the engine besides numbers. */
 export interface LoadEvents {

@@ -1,7 +1,7 @@
 /** Everything about a shard's connections that is decided once, before any load. */
 import { Buffer } from 'node:buffer';
 import { createServer, isIP } from 'node:net';
-import { type Fatal, peerNameOf, type Shard } from '@broadside/shared';
+import { type Fatal, peerNameOf, type Shard } from '@broadside/shared/engine';
 import { type Lookup, type ResolvedAddress, resolveTarget } from './resolve-target.js';
 import type { OpenTransportOptions } from './transport/open-transport.js';
 

@@ -1,6 +1,6 @@
 import { lookup as dnsLookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import type { Fatal } from '@broadside/shared';
+import type { Fatal } from '@broadside/shared/engine';
 
 export interface ResolvedAddress {
   readonly address: string;

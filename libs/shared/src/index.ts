@@ -28,6 +28,7 @@ export * from './report/closing-interval.js';
 export * from './report/exit-code.js';
 export * from './report/failure-counts.js';
 export { generatorWarningOf } from './report/generator-demand.js';
+export * from './report/keep-alive-limit.js';
 export * from './report/latency.js';
 export * from './report/limit.js';
 export * from './report/loss.js';

@@ -47,7 +47,7 @@ export const LIMITS = {
   maxReplyBodyBytes: 1_099_511_627_776,
   /** Length of one interval. */
   intervalMs: 1_000,
-  /** Largest interval frame: eleven full histograms of 23 552 buckets at 6 bytes each, and the counters. */
+  /** Largest interval frame: twelve full histograms of 23 552 buckets at 6 bytes each, and the counters. */
   maxFrameBytes: 2_097_152,
   /** Most distinct status codes counted apart in one interval: 100 to 599. */
   maxStatusCodes: 500,

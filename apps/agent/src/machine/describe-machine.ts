@@ -36,7 +36,7 @@ export interface SystemFacts {
   readonly isKubernetes: boolean;
 }
 
-export function systemFacts(): SystemFacts {
+function systemFacts(): SystemFacts {
   const processors = cpus();
   return {
     hostname: hostname(),

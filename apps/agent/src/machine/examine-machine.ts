@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises';
-import { chooseTransport, type TransportWish } from '@broadside/engine';
+import type { TransportWish } from '@broadside/engine/host';
 import type { Machine, Shard } from '@broadside/shared';
 import { loadShareOf } from './check-shard-fits.js';
 import { describeMachine } from './describe-machine.js';
@@ -25,6 +25,8 @@ export async function examineMachine(
   wish: TransportWish = 'auto',
 ): Promise<Examination> {
   const machine = describeMachine();
+  // Only here does this thread need an engine; an agent that takes shards has its threads for that.
+  const { chooseTransport } = await import('@broadside/engine');
   const { name, note } = await chooseTransport(wish);
   const transport = { name, ...(note === undefined ? {} : { note }) };
   const [first, ...others] = shards;

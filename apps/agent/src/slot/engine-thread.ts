@@ -2,7 +2,7 @@
 
 import { parentPort, type TransferListItem, workerData } from 'node:worker_threads';
 import { chooseTransport, runShard, ShardControl, type ShardEnd, type ShardRun } from '@broadside/engine';
-import { encodeInterval, encodeTotals, type Fatal, type Shard } from '@broadside/shared';
+import { encodeInterval, encodeTotals, type Fatal, type Shard } from '@broadside/shared/engine';
 import { shardResultOf } from './shard-result.js';
 import type { SlotMessage, ThreadMessage, ThreadSettings } from './thread-message.js';
 
@@ -34,8 +34,8 @@ async function carryOut(shard: Shard, memory: SharedArrayBuffer): Promise<void> 
       onProbed: (result) => tell({ kind: 'probed', result }),
       onInterval: (interval) => {
         const bytes = encodeInterval(interval);
-        const { number, span } = interval;
-        tell({ kind: 'interval', frame: { number, span, bytes } }, [bytes.buffer]);
+        const { number, span, isWarmup = false } = interval;
+        tell({ kind: 'interval', frame: { number, span, isWarmup, bytes } }, [bytes.buffer]);
       },
       onEnded: (ended) => {
         end = ended;

@@ -1,5 +1,5 @@
 import type { ShardEnd } from '@broadside/engine';
-import type { ShardResult } from '@broadside/shared';
+import type { ShardResult } from '@broadside/shared/engine';
 import { isOwnAddress } from '../machine/own-address.js';
 
 const MAX_ADDRESSES = 64;

@@ -1,4 +1,4 @@
-import type { TransportWish } from '@broadside/engine';
+import type { TransportWish } from '@broadside/engine/host';
 import type { Shard } from '@broadside/shared';
 import type { Logger } from 'pino';
 import { Slot, type SlotEvents, type SlotRun } from './slot.js';

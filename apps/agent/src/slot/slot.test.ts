@@ -195,6 +195,20 @@ describe('Slot', () => {
     expect(watched.heard).toEqual(['ready']);
   });
 
+  it('does not terminate a thread that is still loading, because that can crash the process', async () => {
+    const source = `
+      import { parentPort } from 'node:worker_threads';
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      parentPort.postMessage({ kind: 'up' });
+    `;
+    const slot = slotWith(new URL(`data:text/javascript,${encodeURIComponent(source)}`));
+    const up = slot.warmUp();
+    const startMs = performance.now();
+    await slot.close();
+    expect(performance.now() - startMs).toBeGreaterThan(250);
+    await up;
+  });
+
   it('lets a shard leave when it is closed, whatever its thread does', async () => {
     const slot = slotWith(threadThat('for (;;);'));
     const run = slot.run(shard, watch());

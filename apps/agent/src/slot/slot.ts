@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { ShardControl, type TransportWish } from '@broadside/engine';
+import { ShardControl, type TransportWish } from '@broadside/engine/host';
 import type { Fatal, ProbeResult, Shard, ShardResult } from '@broadside/shared';
 import type { Logger } from 'pino';
 import { within } from '../within.js';
@@ -41,6 +41,11 @@ export interface SlotOptions {
 
 /** A thread that is held in a system call does not end when it is terminated; nobody waits longer for it. */
 const TERMINATE_TIMEOUT_MS = 1_000;
+/**
+ * How long a thread that is to be terminated may go on loading. The library behind the fast transports cannot
+ * be interrupted while it is loaded into a thread: it takes the whole process down.
+ */
+const LOAD_TIMEOUT_MS = 3_000;
 
 interface CurrentRun {
   readonly shard: Shard;
@@ -57,6 +62,8 @@ interface CurrentRun {
 export class Slot {
   readonly #options: SlotOptions;
   #thread: Worker | undefined;
+  /** Resolves when the current thread has loaded everything, or has died. */
+  #isUp: Promise<void> = Promise.resolve();
   #current: CurrentRun | undefined;
   #isClosed = false;
 
@@ -70,11 +77,8 @@ export class Slot {
 
   /** Starts the thread, so that the first shard need not wait for it. Resolves when it is up, or has died. */
   warmUp(): Promise<void> {
-    const thread = this.#spawn();
-    return new Promise((resolve) => {
-      thread.once('message', () => resolve());
-      thread.once('exit', () => resolve());
-    });
+    this.#spawn();
+    return this.#isUp;
   }
 
   /** @throws Error when the slot is taken. */
@@ -110,6 +114,7 @@ export class Slot {
 
   /** Ends a thread, or lets go of it when it does not end. */
   async #terminate(thread: Worker): Promise<void> {
+    if (thread === this.#thread) await within(LOAD_TIMEOUT_MS, this.#isUp);
     if (await within(TERMINATE_TIMEOUT_MS, thread.terminate())) return;
     thread.unref();
     this.#lose(thread, 'its thread does not end');
@@ -137,6 +142,10 @@ export class Slot {
     const settings: ThreadSettings = { transport };
     const thread = new Worker(threadEntry, { name: `slot ${index}`, workerData: settings });
     this.#thread = thread;
+    this.#isUp = new Promise((resolve) => {
+      thread.once('message', () => resolve());
+      thread.once('exit', () => resolve());
+    });
     let reason = 'its thread ended by itself';
     thread.on('message', (message: ThreadMessage) => {
       if (message.kind === 'failed') {

@@ -4,7 +4,7 @@
  * says that there is something to read.
  */
 
-import type { TransportWish } from '@broadside/engine';
+import type { TransportWish } from '@broadside/engine/host';
 import type { Fatal, ProbeResult, Shard, ShardResult } from '@broadside/shared';
 
 /** One encoded interval (wire/frame.ts) with the slices of run time that it covers. */
@@ -13,6 +13,8 @@ export interface IntervalFrame {
   readonly number: number;
   /** How many slices are covered. */
   readonly span: number;
+  /** Of the warm-up; such a frame must not become one with a measured one. */
+  readonly isWarmup?: boolean;
   readonly bytes: Uint8Array;
 }
 

@@ -195,6 +195,26 @@ describe('IntervalOutbox', () => {
     }
   });
 
+  it('never merges a frame of the warm-up with a measured one', () => {
+    for (let warmups = 0; warmups <= 12; warmups++) {
+      const outbox = new IntervalOutbox({ maxFrames: 4, maxUnacknowledged: 2 });
+      for (let number = 0; number < 12; number++) {
+        const isWarmup = number < warmups;
+        const interval = { ...intervalOf(number, 1), ...(isWarmup ? { isWarmup } : {}) };
+        outbox.add({ number, span: 1, isWarmup, bytes: encodeInterval(interval) });
+      }
+      let covered = 0;
+      for (let bytes = outbox.peek(); bytes !== undefined; bytes = outbox.peek()) {
+        const { number, span, isWarmup = false } = decodeInterval(bytes);
+        covered += span;
+        expect([number < warmups, number + span - 1 < warmups]).toEqual([isWarmup, isWarmup]);
+        outbox.markSent();
+        outbox.acknowledge(number);
+      }
+      expect(covered).toBe(12);
+    }
+  });
+
   it('refuses limits under which an overflow could find nothing to merge', () => {
     expect(() => new IntervalOutbox({ maxFrames: 6, maxUnacknowledged: 4 })).toThrow(RangeError);
     expect(() => new IntervalOutbox({ maxFrames: 3, maxUnacknowledged: 1 })).toThrow(RangeError);

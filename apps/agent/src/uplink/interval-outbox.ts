@@ -22,7 +22,8 @@ const DEFAULT_LIMITS: OutboxLimits = {
  *
  * A frame that was sent once is never merged: the coordinator may have stored it while the acknowledgement got
  * lost, and a merged frame with the same first number would be taken for a duplicate. Since at most half of the
- * room may be sent and unacknowledged, an overflow always finds two neighbours that were never sent.
+ * room may be sent and unacknowledged, an overflow always finds three neighbours that were never sent, and two of
+ * them on the same side of the end of the warm-up.
  */
 export class IntervalOutbox {
   readonly #limits: OutboxLimits;
@@ -92,7 +93,8 @@ export class IntervalOutbox {
     let bestSpan = Number.POSITIVE_INFINITY;
     for (let i = this.#everSent; i + 1 < this.#frames.length; i++) {
       const span = (this.#frames[i]?.span ?? 0) + (this.#frames[i + 1]?.span ?? 0);
-      if (span < bestSpan) {
+      const isMixed = (this.#frames[i]?.isWarmup ?? false) !== (this.#frames[i + 1]?.isWarmup ?? false);
+      if (span < bestSpan && !isMixed) {
         best = i;
         bestSpan = span;
       }
@@ -101,8 +103,8 @@ export class IntervalOutbox {
     const later = this.#frames[best + 1];
     if (earlier === undefined || later === undefined) throw new Error('an outbox without mergeable frames');
     const merged = mergeNeighbours(decodeInterval(earlier.bytes), decodeInterval(later.bytes));
-    const { number, span } = merged;
-    this.#frames.splice(best, 2, { number, span, bytes: encodeInterval(merged) });
+    const { number, span, isWarmup = false } = merged;
+    this.#frames.splice(best, 2, { number, span, isWarmup, bytes: encodeInterval(merged) });
     this.#mergedCount++;
   }
 }

@@ -3,7 +3,7 @@
  * decides nothing about shards: it hands on what was said and carries what it is given.
  */
 
-import type { Clock } from '@broadside/engine';
+import type { Clock } from '@broadside/engine/host';
 import {
   type AgentMessage,
   BroadsideError,

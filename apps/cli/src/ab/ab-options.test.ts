@@ -80,6 +80,15 @@ describe('option scanning', () => {
     });
   });
 
+  it('takes how failed requests are counted, and nothing it does not know', () => {
+    expect(optionsOf(URL).counting).toBe('once');
+    expect(optionsOf('--ab-counting', 'trunk', URL).counting).toBe('trunk');
+    expect(mistakeOf('--ab-counting', 'twice', URL)).toMatchObject({
+      text: 'ab: invalid --ab-counting twice: give once, classic, trunk',
+      exitCode: 22,
+    });
+  });
+
   it('stops at -V and at -h, whatever follows', () => {
     expect(parseAbCommandLine(['-k', '-V', '-n', 'abc']).kind).toBe('version');
     expect(mistakeOf('-h', '-n', 'abc')).toEqual({ kind: 'mistake', text: '', exitCode: 22 });

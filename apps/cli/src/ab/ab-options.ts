@@ -1,4 +1,6 @@
 import {
+  AB_COUNTINGS,
+  type AbCounting,
   type AbHtmlAttributes,
   parseProxy,
   parseTarget,
@@ -54,6 +56,7 @@ export interface AbOptions {
   token: string | undefined;
   slots: string | undefined;
   jsonFile: string | undefined;
+  counting: AbCounting;
   /** What was understood differently from what the words say, for stderr. */
   notes: string[];
 }
@@ -67,7 +70,7 @@ export type AbCommandLine =
 
 const GRAMMAR: AbGrammar = {
   letters: 'n:c:t:s:b:T:p:u:v:lrkVhwiIx:y:z:C:H:P:A:g:X:de:SqB:m:Z:f:E:',
-  longWithValue: ['agents-at', 'coordinator', 'token', 'slots', 'json'],
+  longWithValue: ['agents-at', 'coordinator', 'token', 'slots', 'json', 'ab-counting'],
   longAlone: ['help', 'version'],
 };
 
@@ -147,6 +150,7 @@ function defaults(): AbOptions {
     token: undefined,
     slots: undefined,
     jsonFile: undefined,
+    counting: 'once',
     notes: [],
   };
 }
@@ -184,8 +188,15 @@ function applyLong(options: AbOptions, name: string, value: string): AbCommandLi
   if (name === 'agents-at' || name === 'coordinator') options.coordinatorUrl = value;
   else if (name === 'token') options.token = value;
   else if (name === 'slots') options.slots = value;
+  else if (name === 'ab-counting') options.counting = countingOf(value);
   else options.jsonFile = value;
   return undefined;
+}
+
+function countingOf(value: string): AbCounting {
+  const counting = AB_COUNTINGS.find((one) => one === value);
+  if (counting !== undefined) return counting;
+  throw usageMistake(`invalid --ab-counting ${value}: give ${AB_COUNTINGS.join(', ')}`);
 }
 
 function applyShort(parsing: Parsing, letter: string, value: string): void {

@@ -72,7 +72,7 @@ export class AbOutput {
 
   /** Prints the end and the report, and gives the exit code of `ab`. */
   async end(report: Report): Promise<number> {
-    const { complete } = abCounts(report);
+    const { complete } = abCounts(report, this.#options.counting);
     const exit = abExitOf(report, this.#host);
     if (this.#hasProgress) this.#show(complete);
     if (report.run.state === 'finished' && report.fatal === undefined) this.#finish(complete);
@@ -112,6 +112,7 @@ export class AbOutput {
       shortTimes: this.#options.shortTimes,
       host: this.#host,
       concurrency: this.#options.concurrency,
+      counting: this.#options.counting,
     };
     const { html } = this.#options;
     return html === undefined ? abReport(report, options) : abHtmlReport(report, options, html);

@@ -61,6 +61,8 @@ export function planOfAb(
     onSocketError: options.continueOnSocketError ? 'continue' : 'stop',
     probe: true,
     ...connectionFieldsOf(options, identity),
+    // The development version of ab sends again what met a close of a reused connection.
+    ...(options.counting === 'trunk' ? { retryIdempotent: true } : {}),
     ...(options.slots === undefined ? {} : { slots: Number(options.slots) }),
   });
 }

@@ -13,17 +13,13 @@ import {
 } from '@broadside/shared';
 import type { z } from 'zod';
 import { CliError } from '../cli-error.js';
+import { ANSWER_TIMEOUT_MS, type Answer, AnswerTooLargeError, ask } from './ask.js';
 
 export interface CoordinatorAddress {
   /** `http://host:port`, without a path. */
   readonly url: string;
   readonly token: string | undefined;
 }
-
-/** Longest wait for one answer of the coordinator. */
-const ANSWER_TIMEOUT_MS = 30_000;
-/** Largest answer that is read; a report of the longest run stays far below. */
-const MAX_ANSWER_BYTES = 256 * 1_048_576;
 
 /** The coordinator could not be reached or did not answer in time: worth another try, unlike a refusal. */
 export class UnreachableError extends CliError {}
@@ -58,16 +54,14 @@ export class CoordinatorClient {
 
   /** Stops the load of a run. A run that has ended meanwhile is no mistake. */
   async stopRun(runId: string): Promise<void> {
-    const response = await this.#send('DELETE', `${ROUTES.runs}/${runId}`);
-    const text = await readBounded(response, this.url);
-    if (response.ok || response.status === 409) return;
-    throw this.#refusal(response.status, text);
+    const { status, text } = await this.#send('DELETE', `${ROUTES.runs}/${runId}`);
+    if (isSuccess(status) || status === 409) return;
+    throw this.#refusal(status, text);
   }
 
   async #ask<T>(method: string, path: string, schema: z.ZodType<T>, body?: string): Promise<T> {
-    const response = await this.#send(method, path, body);
-    const text = await readBounded(response, this.url);
-    if (!response.ok) throw this.#refusal(response.status, text);
+    const { status, text } = await this.#send(method, path, body);
+    if (!isSuccess(status)) throw this.#refusal(status, text);
     const parsed = schema.safeParse(jsonOf(text));
     if (parsed.success) return parsed.data;
     const where = parsed.error.issues[0]?.path.map(String).join('.') ?? '';
@@ -78,19 +72,19 @@ export class CoordinatorClient {
     );
   }
 
-  async #send(method: string, path: string, body?: string): Promise<Response> {
+  async #send(method: string, path: string, body?: string): Promise<Answer> {
     try {
-      return await fetch(new URL(path, this.url), {
+      return await ask(new URL(path, this.url), {
         method,
         headers: {
           ...this.#authorization(),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         },
-        ...(body === undefined ? {} : { body }),
-        redirect: 'manual',
-        signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+        body,
       });
     } catch (error) {
+      if (error instanceof AnswerTooLargeError)
+        throw new CliError(EXIT.cluster, `${this.url} ${error.message}`);
       throw unreachable(this.url, error);
     }
   }
@@ -126,24 +120,8 @@ export function endedRun(detail: RunDetail): RunDetail | undefined {
   return isFinalState(detail.state) ? detail : undefined;
 }
 
-async function readBounded(response: Response, url: string): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let sizeBytes = 0;
-  try {
-    // The body is read piece by piece, because whoever answers at a mistyped address may send without end.
-    for await (const chunk of response.body ?? []) {
-      if (!(chunk instanceof Uint8Array)) continue;
-      sizeBytes += chunk.byteLength;
-      if (sizeBytes > MAX_ANSWER_BYTES) break;
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    throw unreachable(url, error);
-  }
-  if (sizeBytes > MAX_ANSWER_BYTES) {
-    throw new CliError(EXIT.cluster, `${url} sent an answer larger than ${MAX_ANSWER_BYTES} bytes`);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
 }
 
 function jsonOf(text: string): unknown {
@@ -159,15 +137,14 @@ const REASON_OF_CODE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused; is the coordinator running there?',
   ENOTFOUND: 'the name is not known',
   EAI_AGAIN: 'the name could not be looked up',
-  ECONNRESET: 'the connection was reset',
+  ECONNRESET: 'the connection was closed without an answer',
   EHOSTUNREACH: 'no route to the host',
   ETIMEDOUT: 'no answer',
-  UND_ERR_CONNECT_TIMEOUT: 'no answer',
-  UND_ERR_SOCKET: 'the connection was closed without an answer',
 };
 
 function unreachable(url: string, error: unknown): UnreachableError {
-  const isTimeout = error instanceof Error && error.name === 'TimeoutError';
+  // It is the cause of what a request rejects with that was aborted by its timer.
+  const isTimeout = error instanceof Error && error.name === 'AbortError';
   const root = rootOf(error);
   const reason = isTimeout
     ? `no answer within ${ANSWER_TIMEOUT_MS / 1_000}s`
@@ -175,7 +152,7 @@ function unreachable(url: string, error: unknown): UnreachableError {
   return new UnreachableError(EXIT.cluster, `cannot reach the coordinator at ${url}: ${reason}`, error);
 }
 
-/** Code and text of what made a fetch fail: it hides them in the cause, and that may hold several. */
+/** Code and text of what made a request fail: a name with several addresses gives one error for each. */
 function rootOf(error: unknown): { readonly code: string; readonly message: string } {
   let current: unknown = error;
   let message = 'the request failed';

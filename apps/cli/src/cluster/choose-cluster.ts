@@ -1,3 +1,4 @@
+import type { Plan } from '@broadside/shared';
 import { coordinatorAddress } from '../client/coordinator-client.js';
 import { fromEnvironment } from '../flags.js';
 import type { OpenCluster } from './open-cluster.js';
@@ -10,8 +11,8 @@ export interface ClusterChoice {
     readonly url: string | undefined;
     readonly token: string | undefined;
   };
-  /** Slots that the plan insists on: an embedded cluster, which has no other agents to wait for, offers as many. */
-  readonly slots?: number | undefined;
+  /** What is to be run: an embedded cluster offers the slots that it can use. */
+  readonly plan: Pick<Plan, 'slots' | 'connections'>;
   /** Told when an embedded start takes longer than a moment. */
   readonly onSlowStart: () => void;
 }
@@ -23,19 +24,19 @@ const SLOW_START_MS = 300;
  * Addresses are checked now; the embedded one starts only when the returned function is called.
  * @throws CliError with EXIT.usage.
  */
-export function chooseCluster({ remote, slots, onSlowStart }: ClusterChoice): () => Promise<OpenCluster> {
+export function chooseCluster({ remote, plan, onSlowStart }: ClusterChoice): () => Promise<OpenCluster> {
   const url = remote?.url ?? (remote === undefined ? undefined : fromEnvironment('BROADSIDE_COORDINATOR'));
-  if (remote === undefined || url === undefined) return () => openEmbedded(slots ?? 1, onSlowStart);
+  if (remote === undefined || url === undefined) return () => openEmbedded(plan, onSlowStart);
   const flag = remote.url === undefined ? 'BROADSIDE_COORDINATOR' : remote.flag;
   const address = coordinatorAddress(flag, url, remote.token ?? fromEnvironment('BROADSIDE_TOKEN'));
   return () => Promise.resolve({ address, close: () => Promise.resolve() });
 }
 
-async function openEmbedded(slots: number, onSlowStart: () => void): Promise<OpenCluster> {
+async function openEmbedded(plan: ClusterChoice['plan'], onSlowStart: () => void): Promise<OpenCluster> {
   const timer = setTimeout(onSlowStart, SLOW_START_MS);
   try {
     const { startEmbeddedCluster } = await import('./embedded-cluster.js');
-    return await startEmbeddedCluster(slots);
+    return await startEmbeddedCluster(plan);
   } finally {
     clearTimeout(timer);
   }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
+import type { Plan } from '@broadside/shared';
 import { closeWithin } from './closing.js';
 import type { OpenCluster } from './open-cluster.js';
 
@@ -9,27 +10,25 @@ const MAX_EXTRA_SLOTS = 256;
 /**
  * A coordinator and an agent in this process, for one command: nothing is kept, nobody else can reach it.
  * Runs take the same way as on a cluster: REST, queue, agent socket, live stream.
- * @param wantedSlots slots that the run insists on; there are more where the machine has more cores.
  */
-export async function startEmbeddedCluster(wantedSlots: number): Promise<OpenCluster> {
-  const [{ startCoordinator }, { startAgent }] = await Promise.all([
-    import('@broadside/coordinator'),
-    import('@broadside/agent'),
-  ]);
+export async function startEmbeddedCluster(plan: Pick<Plan, 'slots' | 'connections'>): Promise<OpenCluster> {
+  const { startCoordinator } = await import('@broadside/coordinator');
   // Loopback is shared with every user of the machine, and a load cluster obeys whoever reaches it.
   const token = randomBytes(24).toString('base64url');
-  const coordinator = await startCoordinator({
+  const starting = startCoordinator({
     host: '127.0.0.1',
     port: 0,
     dataDir: 'ephemeral',
     apiToken: token,
     logLevel: 'error',
   });
+  // The agent's code comes into memory while the coordinator waits for its store.
+  const [coordinator, { startAgent }] = await Promise.all([starting, import('@broadside/agent')]);
   try {
     const agent = await startAgent({
       coordinatorUrl: coordinator.url,
       joinToken: coordinator.joinToken,
-      slots: Math.max(availableParallelism(), Math.min(wantedSlots, MAX_EXTRA_SLOTS)),
+      slots: slotsFor(plan),
       ...(coordinator.agentQueue === undefined ? {} : { queue: coordinator.agentQueue }),
     });
     return {
@@ -40,4 +39,12 @@ export async function startEmbeddedCluster(wantedSlots: number): Promise<OpenClu
     await closeWithin([() => coordinator.close()]);
     throw error;
   }
+}
+
+/**
+ * As many as there are cores, but no more than the run has connections, because each is a thread that is started;
+ * and as many as the run insists on, because there are no other agents to wait for.
+ */
+function slotsFor({ slots = 1, connections }: Pick<Plan, 'slots' | 'connections'>): number {
+  return Math.max(Math.min(availableParallelism(), connections), Math.min(slots, MAX_EXTRA_SLOTS));
 }

@@ -46,7 +46,7 @@ async function executeOptions(options: AbOptions): Promise<number> {
   const { plan } = prepared;
   const openCluster = chooseCluster({
     remote: { flag: '--agents-at', url: options.coordinatorUrl, token: options.token },
-    slots: plan.slots,
+    plan,
     onSlowStart: () => process.stderr.isTTY && writeNote('starting…'),
   });
   for (const note of options.notes) writeNote(note);

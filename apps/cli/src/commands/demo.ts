@@ -38,7 +38,7 @@ export async function execute(words: readonly string[]): Promise<number> {
     const report = await fireRun({
       plan,
       // The demo shows this machine, whatever BROADSIDE_COORDINATOR says.
-      openCluster: chooseCluster({ onSlowStart: () => view.show('starting…') }),
+      openCluster: chooseCluster({ plan, onSlowStart: () => view.show('starting…') }),
       signals,
       onMessage: (message) => {
         if (message.kind === 'second') view.show(progressLine(message, plan));

@@ -36,7 +36,7 @@ async function fireAndReport(request: RunRequest, json: JsonDestination | undefi
   };
   const openCluster = chooseCluster({
     remote: { flag: '--coordinator', url: request.coordinatorUrl, token: request.token },
-    slots: request.plan.slots,
+    plan: request.plan,
     onSlowStart: () => process.stderr.isTTY && show('starting…'),
   });
   const signals = new StopSignals();

@@ -5,7 +5,14 @@ Flags override the plan file.
 
   -n, --requests N         how many requests to send
   -d, --duration TIME      how long to send, like 30s or 5m; with -n whichever comes first (10s without -n)
-  -c, --connections N      connections kept busy (10)
+  -c, --connections N      connections kept busy; with a rate, at most so many (10)
+  -r, --rate N             requests per second over all slots, like 20000 or 0.5
+      --arrivals KIND      of a rate: constant, or poisson for random ones (constant)
+      --seed N             of random arrivals (1)
+      --stage TIME:N       go to rate N (with a c behind it: N connections) within TIME; may be repeated
+      --warmup TIME        load before the measured time, whole seconds, counted in no total
+      --pipeline N         requests in flight on one connection (1)
+      --retry-idempotent   send once more what met an unannounced close of a reused connection
       --method METHOD      GET
   -H, --header LINE        "Name: value"; may be repeated
       --body TEXT          request body
@@ -42,8 +49,9 @@ Flags override the plan file.
 
 A plan file has the same names: target, requests, duration, connections, method, headers, body, timeout,
 httpVersion, keepAlive, user, connectTimeout, bind, addresses, socketBufferBytes, unixSocket, proxy, proxyUser,
-tls (verify, ca, cert, key, serverName, minVersion, maxVersion, ciphers, resumeSessions), slots, onAgentLoss,
-name.
+tls (verify, ca, cert, key, serverName, minVersion, maxVersion, ciphers, resumeSessions), rate, arrivals, seed,
+stages (each with duration, and rate or connections), warmup, pipeline, retryIdempotent, slots,
+onAgentLoss, name.
 
 Exit codes: 0 pass, 1 fail, 2 bad flags or plan, 3 inconclusive, 4 could not be carried out, 5 coordinator,
 6 file, 130 interrupted.

@@ -1,7 +1,6 @@
 import { type LiveMessage, type Plan, printable, type Report } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
 import { CoordinatorClient } from '../client/coordinator-client.js';
-import { followRun } from '../client/run-stream.js';
 import type { OpenCluster } from '../cluster/open-cluster.js';
 import { exitCodeOfSignal, type StopSignals } from './stop-signals.js';
 
@@ -36,6 +35,8 @@ export async function fireRun(options: FireRunOptions): Promise<Report> {
         options.onNotice(error instanceof Error ? error.message : String(error));
       });
     });
+    // Not with this file: what it needs is in memory by now, and must not come before the start of the cluster.
+    const { followRun } = await import('../client/run-stream.js');
     const ended = await followRun({
       client,
       runId: run.id,

@@ -7,6 +7,7 @@ import {
   cookieLines,
   FLAG_OF_CONNECTION_FIELD,
 } from './connection-flags.js';
+import { FLAG_OF_LOAD_FIELD, LOAD_FLAGS, loadPlanFields } from './load-flags.js';
 import { describePlanProblems, type PlanFile, readPlanFile } from './plan-file.js';
 import { readNamedFile } from './read-file.js';
 
@@ -31,6 +32,7 @@ const FLAGS = {
   'http-version': { type: 'string' },
   'no-keep-alive': { type: 'boolean' },
   ...CONNECTION_FLAGS,
+  ...LOAD_FLAGS,
   slots: { type: 'string' },
   'on-agent-loss': { type: 'string' },
   name: { type: 'string' },
@@ -94,7 +96,7 @@ async function planFields(values: RunValues, file: PlanFile | undefined): Promis
   if (values['no-keep-alive'] === true) fields['keepAlive'] = false;
   const headers = [...cookieLines(values), ...(values.header ?? [])];
   if (headers.length > 0) fields['headers'] = [...headersOf(file), ...headers];
-  Object.assign(fields, await connectionPlanFields(values, file));
+  Object.assign(fields, await connectionPlanFields(values, file), loadPlanFields(values));
   if (values.body !== undefined) override(fields, 'body', 'bodyBase64', values.body);
   if (values['body-file'] !== undefined) {
     const bytes = await readNamedFile('body file', values['body-file'], LIMITS.maxRequestBodyBytes);
@@ -137,6 +139,7 @@ const FLAG_OF_FIELD: Readonly<Record<string, { readonly flag: string; readonly v
   bodyBase64: { flag: '--body-file', value: 'body-file' },
   body: { flag: '--body', value: 'body' },
   ...FLAG_OF_CONNECTION_FIELD,
+  ...FLAG_OF_LOAD_FIELD,
 };
 
 /** A problem of a field that a flag gave is shown under the flag's name. */

@@ -1,6 +1,7 @@
 import {
   type Fatal,
   fatalSchema,
+  isFinalState,
   type Plan,
   planSchema,
   type Report,
@@ -14,6 +15,7 @@ import {
   type ShardAttempt,
   shardSchema,
 } from '@broadside/shared';
+import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Store } from '../storage/store.js';
 import { type RunNotes, runNotesSchema } from './run-notes.js';
@@ -43,8 +45,9 @@ export interface AssignedShard {
   readonly shard: Shard;
   readonly agentId: string;
   readonly agentName: string;
-  readonly group: number;
-  readonly startSlice: number | undefined;
+  /** Absent: 0, the first attempts. */
+  readonly group?: number;
+  readonly startSlice?: number | undefined;
 }
 
 /** A run that had not ended when its coordinator did. */
@@ -55,7 +58,7 @@ export interface UnfinishedRun extends NewRun {
 }
 
 /** An attempt as an earlier coordinator left it. */
-export interface StoredShard extends AssignedShard {
+export interface StoredShard extends Required<AssignedShard> {
   readonly state: ShardChange['state'];
   readonly totals: Uint8Array | undefined;
   readonly fatal: Fatal | undefined;
@@ -96,6 +99,22 @@ export class RunRepository {
       })
       .where('id', '=', runId)
       .execute();
+    if (isFinalState(change.state)) await this.#forgetSecrets(runId);
+  }
+
+  /** Nothing of a run that has ended is carried out again, so nobody needs its keys and passwords any more. */
+  async #forgetSecrets(runId: string): Promise<void> {
+    const { db } = this.#store;
+    const row = await db.selectFrom('runs').select('plan').where('id', '=', runId).executeTakeFirst();
+    if (row === undefined) return;
+    const plan = planSchema.parse(row.plan);
+    const stored = JSON.stringify(redactPlan(plan));
+    if (stored === JSON.stringify(plan)) return;
+    // In SQL, because to everything else a plan never changes once it is accepted.
+    await sql`update runs set plan = ${stored}::jsonb where id = ${runId}`.execute(db);
+    // A shard holds them in encoded form too: in its header lines, and in what it says to a proxy.
+    await sql`update shards set shard = shard #- '{connection,tls,key}' #- '{connection,proxy,connectLines}'
+      #- '{request,headerLines}' where run_id = ${runId}`.execute(db);
   }
 
   async insertShards(shards: readonly AssignedShard[]): Promise<void> {
@@ -111,7 +130,7 @@ export class RunRepository {
             agent_id: agentId,
             agent_name: agentName,
             state: 'assigned',
-            group_number: group,
+            group_number: group ?? 0,
             start_slice: startSlice ?? null,
             shard: JSON.stringify(shard),
           })),
@@ -204,7 +223,7 @@ export class RunRepository {
    * @param except ids of runs that go on.
    * @returns the ids of those that were ended.
    */
-  async failUnfinished(reason: string, endedAt: Date, except: readonly string[]): Promise<string[]> {
+  async failUnfinished(reason: string, endedAt: Date, except: readonly string[] = []): Promise<string[]> {
     const rows = await this.#store.db
       .updateTable('runs')
       .set({ state: 'failed', reason, ended_at: endedAt })
@@ -212,6 +231,7 @@ export class RunRepository {
       .$if(except.length > 0, (query) => query.where('id', 'not in', [...except]))
       .returning('id')
       .execute();
+    for (const { id } of rows) await this.#forgetSecrets(id);
     return rows.map((row) => row.id);
   }
 }

@@ -4,6 +4,7 @@
  * all its children have ended in whatever way (docs/adr/0002).
  */
 import {
+  holdsSecrets,
   RUN_QUEUE,
   runJobSchema,
   type Shard,
@@ -53,6 +54,9 @@ export interface EnqueuedGroup {
 type ShardJob = NonNullable<Awaited<ReturnType<FlowSender['add']>>['children']>[number]['job'];
 type FindJob = (key: string) => Promise<ShardJob | undefined>;
 
+/** A job with a key or a password in it goes with its end; its result is in its parent. */
+const FORGET_ENDED = { removeOnComplete: true, removeOnFail: true } as const;
+
 /** Runs that may end at the same moment. */
 const RUN_CONCURRENCY = 50;
 
@@ -94,7 +98,11 @@ export class ShardQueue {
         name: 'shard',
         queueName: shardQueueOf(agentId),
         data: shard,
-        opts: { ...SHARD_JOB_OPTIONS, jobId: shardAttemptKey(shard) },
+        opts: {
+          ...SHARD_JOB_OPTIONS,
+          ...(holdsSecrets(shard) ? FORGET_ENDED : {}),
+          jobId: shardAttemptKey(shard),
+        },
       })),
     });
     const jobs = new Map((node.children ?? []).map(({ job }) => [job.id ?? '', job]));

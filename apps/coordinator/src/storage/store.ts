@@ -3,19 +3,14 @@
  * install) or a server. Everybody else gets ordinary `pg` pools and cannot tell. Imports nothing of Nest, so
  * the start can run beside Nest's imports.
  */
-import { Kysely, PostgresDialect } from 'kysely';
-import pg from 'pg';
+import type { Kysely } from 'kysely';
+import type pg from 'pg';
 import { TEMPLATE_DIR } from './cluster-template.js';
 import { openDataDirectory, openEphemeralDirectory, sweepEphemeralDirectories } from './data-directory.js';
 import { EmbeddedPostgres } from './embedded/embedded-postgres.js';
-import { migrate } from './migrate.js';
-import { SCHEMA_VERSION } from './migrations/index.js';
 import type { StoreSchema } from './schema.js';
-import { assertReachable, serverPoolConfig } from './server-connection.js';
-import { within } from './within.js';
+import type { StorePools } from './store-pools.js';
 
-const POOL_SIZE = 10;
-const END_TIMEOUT_MS = 5_000;
 /** Far above any transaction of ours; see SessionSharingOptions. */
 const IDLE_HOLD_MS = 30_000;
 
@@ -56,16 +51,21 @@ async function openEmbedded(dataDir: string, onError: (error: Error) => void): P
     { directory: directory.path, templateDir: TEMPLATE_DIR, isEphemeral, idleHoldMs: IDLE_HOLD_MS },
     onError,
   );
-  const pools = new Pools({ stream: () => engine.connect() }, onError);
+  let pools: StorePools | undefined;
   const close = closeOnce(async () => {
-    await pools.end();
+    await pools?.end();
     await engine.close();
     directory.release();
   });
   try {
-    const { freshSchemaVersion } = await engine.ready;
+    // Only now, because the engine starts on its own thread while `pg` and Kysely come into memory.
+    const [connections, { freshSchemaVersion }] = await Promise.all([
+      import('./store-pools.js'),
+      engine.ready,
+    ]);
+    pools = new connections.StorePools({ stream: () => engine.connect() }, onError);
     const store = assemble('pglite', pools, close);
-    if (freshSchemaVersion !== SCHEMA_VERSION) await migrate(store.db, store.pool);
+    await connections.bringUpToDate(store, freshSchemaVersion);
     // After the start and not before it: left-overs of others must not slow this one down.
     if (isEphemeral) sweepEphemeralDirectories().catch(onError);
     return store;
@@ -76,13 +76,17 @@ async function openEmbedded(dataDir: string, onError: (error: Error) => void): P
 }
 
 async function openServer(databaseUrl: string, onError: (error: Error) => void): Promise<Store> {
+  const [{ assertReachable, serverPoolConfig }, { StorePools, bringUpToDate }] = await Promise.all([
+    import('./server-connection.js'),
+    import('./store-pools.js'),
+  ]);
   const config = serverPoolConfig(databaseUrl);
   await assertReachable(config, databaseUrl);
-  const pools = new Pools(config, onError);
+  const pools = new StorePools(config, onError);
   const close = closeOnce(() => pools.end());
   try {
     const store = assemble('postgres', pools, close);
-    await migrate(store.db, store.pool);
+    await bringUpToDate(store);
     return store;
   } catch (error) {
     await close();
@@ -90,38 +94,9 @@ async function openServer(databaseUrl: string, onError: (error: Error) => void):
   }
 }
 
-function assemble(kind: Store['kind'], pools: Pools, close: () => Promise<void>): Store {
-  const pool = pools.create(POOL_SIZE);
-  const db = new Kysely<StoreSchema>({ dialect: new PostgresDialect({ pool }) });
+function assemble(kind: Store['kind'], pools: StorePools, close: () => Promise<void>): Store {
+  const { pool, db } = pools.createDatabase();
   return { kind, db, pool, createPool: (maxConnections) => pools.create(maxConnections), close };
-}
-
-/** All pools of one store, so that closing the store closes them. */
-class Pools {
-  readonly #config: pg.PoolConfig;
-  readonly #onError: (error: Error) => void;
-  readonly #pools: pg.Pool[] = [];
-
-  constructor(config: pg.PoolConfig, onError: (error: Error) => void) {
-    this.#config = config;
-    this.#onError = onError;
-  }
-
-  create(maxConnections: number): pg.Pool {
-    const pool = new pg.Pool({ ...this.#config, max: maxConnections });
-    // An idle connection that breaks is replaced at the next query; without a listener it ends the process.
-    pool.on('error', this.#onError);
-    // The same holds while a connection is lent out, where the pool does not listen for its borrower.
-    pool.on('connect', (client) => client.on('error', this.#onError));
-    this.#pools.push(pool);
-    return pool;
-  }
-
-  /** A connection that its user never gave back is not waited for; the database's end cuts it. */
-  async end(): Promise<void> {
-    const open = this.#pools.filter((pool) => !pool.ending);
-    await within(END_TIMEOUT_MS, Promise.all(open.map((pool) => pool.end())));
-  }
 }
 
 function closeOnce(close: () => Promise<void>): () => Promise<void> {

@@ -1,4 +1,4 @@
-import { COUNTER } from '@broadside/shared';
+import { COUNTER } from '@broadside/shared/engine';
 import type { Recorder } from '../recorder/recorder.js';
 import type { RequestSource } from './request-source.js';
 

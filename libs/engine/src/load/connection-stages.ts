@@ -1,4 +1,4 @@
-import { interleavedShare, type Shard } from '@broadside/shared';
+import { interleavedShare, type Shard } from '@broadside/shared/engine';
 
 type Stages = NonNullable<Shard['connectionStages']>;
 

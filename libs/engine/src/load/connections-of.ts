@@ -1,4 +1,4 @@
-import type { Shard } from '@broadside/shared';
+import type { Shard } from '@broadside/shared/engine';
 import { Connection } from '../connection.js';
 import { ReplyMemory } from '../transport/reply-memory.js';
 import { ResponseParser } from '../transport/response-parser.js';

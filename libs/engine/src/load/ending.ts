@@ -1,4 +1,4 @@
-import { FAILURE } from '@broadside/shared';
+import { FAILURE } from '@broadside/shared/engine';
 import { lossOf } from '../classify-loss.js';
 import { CLOSE_CAUSE, type CloseCause } from '../transport/transport.js';
 

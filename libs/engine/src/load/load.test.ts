@@ -1,21 +1,11 @@
 import { type FailureClass, gaugeOf, type Shard } from '@broadside/shared';
 import { describe, expect, it } from 'vitest';
 import { reply } from '../testing/raw-target.js';
-import { type FinishedRun, type RunHooks, runShardAgainst, shardFor } from '../testing/run-shard-against.js';
+import { shardFor } from '../testing/run-shard-against.js';
 import { seededRandom, TEST_SEED } from '../testing/seeded-random.js';
-import { type NetworkEvent, type NetworkScript, SimulatedNetwork } from '../testing/simulated-network.js';
+import { answersAfter, opens, simulate } from '../testing/simulate.js';
+import type { NetworkEvent, NetworkScript } from '../testing/simulated-network.js';
 import { CLOSE_CAUSE, type CloseCause } from '../transport/transport.js';
-
-type Simulation = FinishedRun & { readonly network: SimulatedNetwork };
-
-async function simulate(shard: Shard, script: NetworkScript, hooks: RunHooks = {}): Promise<Simulation> {
-  const network = new SimulatedNetwork(script);
-  const run = await runShardAgainst(shard, { ...hooks, clock: network, openTransport: () => network });
-  return { ...run, network };
-}
-
-const opens = (): { afterUs: number } => ({ afterUs: 300 });
-const answersAfter = (afterUs: number) => (): NetworkEvent[] => [{ afterUs, bytes: reply(10) }];
 
 describe('failures to connect', () => {
   const classOf: [CloseCause, FailureClass][] = [
@@ -180,34 +170,72 @@ class Chaos implements NetworkScript {
   }
 }
 
+/** Any kind of load that can be asked for. */
+function randomLoad(chaos: Chaos, connections: number): Partial<Shard> {
+  const kind = chaos.upTo(4);
+  const pipeline = chaos.upTo(2) === 0 ? 1 : 1 + chaos.upTo(6);
+  const common = {
+    ...(pipeline === 1 ? {} : { pipeline }),
+    ...(chaos.upTo(3) === 0 ? { retryIdempotent: true } : {}),
+    ...(chaos.upTo(4) === 0 ? { warmupMs: 1_000 * (1 + chaos.upTo(2)) } : {}),
+  };
+  if (kind === 0) {
+    return {
+      ...common,
+      connectionStages: [1, 2, 3].map(() => ({
+        durationMs: 1 + chaos.upTo(900),
+        connections: chaos.upTo(connections + 1),
+      })),
+    };
+  }
+  if (kind > 1) return common;
+  return {
+    ...common,
+    pacing: {
+      arrivals: chaos.upTo(2) === 0 ? 'constant' : 'poisson',
+      seed: chaos.upTo(1_000),
+      rate: 1 + chaos.upTo(600),
+      firstIndex: chaos.upTo(3),
+      stride: 1 + chaos.upTo(3),
+    },
+  };
+}
+
 describe(`chaos (BROADSIDE_TEST_SEED=${TEST_SEED})`, () => {
   it('never sends more than the budget, books every request once, and ends within bounds', async () => {
-    for (let round = 0; round < 400; round++) {
+    for (let round = 0; round < 600; round++) {
       const chaos = new Chaos(TEST_SEED + round);
       const connections = 1 + chaos.upTo(5);
       const requests = connections + chaos.upTo(60);
-      const isTimed = chaos.upTo(3) === 0;
+      const load = randomLoad(chaos, connections);
+      const isTimed = chaos.upTo(3) === 0 || load.connectionStages !== undefined;
       const shard = shardFor(1, {
         connections,
         ...(isTimed && chaos.upTo(2) === 0 ? {} : { requests }),
         ...(isTimed ? { durationMs: 1 + chaos.upTo(3_000) } : {}),
         timeoutMs: 200,
-        keepAlive: chaos.upTo(3) > 0,
+        keepAlive: chaos.upTo(3) > 0 || load.pipeline !== undefined,
         maxReplyHeaderBytes: 2_000,
         onSocketError: chaos.upTo(5) === 0 ? 'stop' : 'continue',
         checkLength: chaos.upTo(2) === 0,
         probe: chaos.upTo(3) === 0,
+        ...load,
       });
       // The books are checked by the call itself.
       const run = await simulate(shard, chaos);
       const budget = shard.requests ?? Number.POSITIVE_INFINITY;
+      const { warmupMs = 0, pacing } = shard;
       expect(run.count('sent')).toBeLessThanOrEqual(budget);
-      expect(run.network.sends).toBeLessThanOrEqual(run.count('sent'));
+      if (warmupMs === 0)
+        expect(run.network.sends).toBeLessThanOrEqual(run.count('sent') + run.count('retried'));
       const hasAll = run.end.fatal === undefined && (run.probed?.ok ?? true) && !isTimed;
-      expect(hasAll ? run.count('sent') : budget).toBe(budget);
+      expect(hasAll ? run.count('sent') + run.count('notSentNoConnection') : budget).toBe(budget);
       // One request takes its timeout, a back-off of at most 1 s and a linger at most; the probe comes before.
-      const boundUs = isTimed ? (shard.durationMs ?? 0) * 1_000 + 1_500_000 : (requests + 1) * 1_400_000;
-      expect(run.network.elapsedUs).toBeLessThan(boundUs + 500_000);
+      const paceUs = pacing === undefined ? 0 : ((requests + 3) * pacing.stride * 20e6) / pacing.rate;
+      const boundUs = isTimed
+        ? (shard.durationMs ?? 0) * 1_000 + 1_500_000
+        : (requests + 1) * 1_400_000 + paceUs;
+      expect(run.network.elapsedUs).toBeLessThan(boundUs + 500_000 + warmupMs * 1_000);
     }
   });
 });

@@ -7,7 +7,7 @@
  *     ▲           │           ├─► lingering ─► closed by the target ─► closed …
  *     └ backingOff ◄ failed   └─► failed or closed ─► closed …
  */
-import { COUNTER, FAILURE, type Shard } from '@broadside/shared';
+import { COUNTER, FAILURE, type Shard } from '@broadside/shared/engine';
 import { connectFailureOf } from '../classify-loss.js';
 import type { Clock } from '../clock.js';
 import { ConnectPatience, nextBackoffMs } from '../connect-patience.js';
@@ -124,7 +124,7 @@ export abstract class Load {
     return this.requests.inFlight;
   }
 
-  /** Whether a request that is due would find no connection. */
+  /** Whether something is due that no connection is free for. */
   abstract get isStarved(): boolean;
 
   /** When `turn` wants to be called next at the latest. */

@@ -1,4 +1,4 @@
-import { COUNTER, FAILURE } from '@broadside/shared';
+import { COUNTER, FAILURE } from '@broadside/shared/engine';
 import type { Connection } from '../connection.js';
 import type { Recorder } from '../recorder/recorder.js';
 import { type Flights, WARMUP } from './flights.js';

@@ -24,7 +24,7 @@ export class PacedLoad extends Load {
   }
 
   get isStarved(): boolean {
-    return this.#free.isNone(this.inFlight, this.openConnections);
+    return this.requests.isStarved;
   }
 
   feedRest(nowUs: number): void {
@@ -48,18 +48,29 @@ export class PacedLoad extends Load {
   }
 
   protected fill(index: number, connection: Connection, nowUs: number): number {
+    this.source.giveUp(nowUs);
     if (this.source.nextUs > nowUs) return 0;
-    this.requests.isStarved ||= this.isStarved;
-    return this.requests.fill(index, connection, nowUs);
+    this.requests.isStarved ||= this.#free.isNone(this.inFlight, this.openConnections);
+    const taken = this.requests.fill(index, connection, nowUs);
+    if (this.source.nextUs > nowUs) this.#endStarving();
+    return taken;
   }
 
   protected onFree(index: number): void {
     this.#free.addIdle(index);
+    this.#endStarving();
   }
 
   protected onGone(index: number, _connection: Connection, nowUs: number): void {
     this.#free.addClosed(index);
     if (this.source.nextUs <= nowUs) this.transport.wake();
+  }
+
+  /** While nothing was free no turn was asked for by the schedule; now one is. */
+  #endStarving(): void {
+    if (!this.requests.isStarved) return;
+    this.requests.isStarved = false;
+    this.transport.wake();
   }
 
   #dispatch(nowUs: number, most: number): void {

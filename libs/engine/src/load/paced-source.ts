@@ -1,4 +1,4 @@
-import { COUNTER, type Shard, type ShardPacing } from '@broadside/shared';
+import { COUNTER, type Shard, type ShardPacing } from '@broadside/shared/engine';
 import { type Schedule, scheduleOf } from '../pacer/schedule.js';
 import type { Recorder } from '../recorder/recorder.js';
 import type { RequestSource } from './request-source.js';
@@ -93,7 +93,10 @@ export class PacedSource implements RequestSource {
 
   takeProbe(): boolean {
     if (this.#isStopped || this.#limit <= 0) return false;
-    if (!this.#isWarmup) this.#probes++;
+    if (!this.#isWarmup) {
+      this.#probes++;
+      this.#limit--;
+    }
     this.#recorder.count(PLANNED, 1);
     return true;
   }

@@ -1,4 +1,4 @@
-import type { Shard } from '@broadside/shared';
+import type { Shard } from '@broadside/shared/engine';
 import type { Recorder } from '../recorder/recorder.js';
 import { ClosedSource } from './closed-source.js';
 import { PacedSource } from './paced-source.js';

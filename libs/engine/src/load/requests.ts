@@ -1,4 +1,4 @@
-import { COUNTER } from '@broadside/shared';
+import { COUNTER } from '@broadside/shared/engine';
 import type { Connection } from '../connection.js';
 import type { Deadlines } from '../deadlines.js';
 import type { IntervalClock } from '../recorder/interval-clock.js';

@@ -1,4 +1,4 @@
-import type { ShardPacing } from '@broadside/shared';
+import type { ShardPacing } from '@broadside/shared/engine';
 import { ConstantRate } from './constant-rate.js';
 import { PoissonArrivals } from './poisson-arrivals.js';
 import { StagedRate } from './staged-rate.js';

@@ -5,7 +5,7 @@ import {
   NO_TIME_US,
   type ShardAttempt,
   type ShardTotals,
-} from '@broadside/shared';
+} from '@broadside/shared/engine';
 import type { Recorder } from './recorder.js';
 import { SelfReader } from './self-readings.js';
 

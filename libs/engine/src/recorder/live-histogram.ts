@@ -4,7 +4,7 @@ import {
   HIGHEST_VALUE_US,
   type SparseHistogram,
   sparseOf,
-} from '@broadside/shared';
+} from '@broadside/shared/engine';
 
 const MIN = 0;
 const MAX = 1;

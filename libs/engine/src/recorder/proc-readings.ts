@@ -1,4 +1,4 @@
-import { UNKNOWN } from '@broadside/shared';
+import { UNKNOWN } from '@broadside/shared/engine';
 
 /** Of one thread since it began, in µs. */
 export interface Schedstat {

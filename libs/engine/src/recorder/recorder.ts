@@ -12,7 +12,7 @@ import {
   mergeGauges,
   newCounters,
   type Observations,
-} from '@broadside/shared';
+} from '@broadside/shared/engine';
 import { LiveHistogram } from './live-histogram.js';
 
 /** Status codes are 100 … 599; the parser lets no others through. */
@@ -35,6 +35,7 @@ export class Recorder implements Readonly<Record<HistogramName, LiveHistogram>> 
   readonly servedClosedAnnounced = new LiveHistogram();
   readonly servedClosedUnannounced = new LiveHistogram();
   readonly servedClosedIdle = new LiveHistogram();
+  readonly tls = new LiveHistogram();
 
   readonly #counters: Counters = newCounters();
   readonly #statusCounts = new Uint32Array(STATUS_CODES);

@@ -4,7 +4,7 @@
  */
 import { readFileSync, statSync } from 'node:fs';
 import { GCProfiler } from 'node:v8';
-import { UNKNOWN } from '@broadside/shared';
+import { UNKNOWN } from '@broadside/shared/engine';
 import { parseMachineTicks, parseSchedstat, parseSwitches, stealShareOf } from './proc-readings.js';
 
 /** Since the reading before; `UNKNOWN` where the platform does not tell. */

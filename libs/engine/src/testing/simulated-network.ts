@@ -12,8 +12,11 @@ export interface NetworkScript {
   onOpen(
     connection: number,
   ): { readonly afterUs: number; readonly cause?: CloseCause; readonly errno?: number } | undefined;
-  /** What follows a request; delays count from one event to the next. */
-  onSend(connection: number): readonly NetworkEvent[];
+  /**
+   * What follows a request; delays count from one event to the next, and the first one from the moment when the
+   * target has dealt with the requests before it on the connection.
+   */
+  onSend(connection: number, nowUs: number): readonly NetworkEvent[];
 }
 
 interface Pending {
@@ -24,7 +27,7 @@ interface Pending {
 }
 
 /** Time starts here: some instant of the real epoch, so that magnitudes are those of real clocks. */
-const START_US = 1.7e15;
+export const START_US = 1.7e15;
 
 /**
  * A transport and a clock in one: time jumps from event to event, so that minutes of load take no time and a
@@ -33,13 +36,17 @@ const START_US = 1.7e15;
 export class SimulatedNetwork implements Transport, Clock {
   readonly name = 'socket';
   opened = 0;
+  /** Requests, and the writes that they came in. */
   sends = 0;
+  writes = 0;
   #nowUs = START_US;
   #isWoken = true;
   readonly #script: NetworkScript;
   readonly #pending: Pending[] = [];
   /** Of each index: counts sockets, so that events of an earlier one are dropped. */
   readonly #generations: number[] = [];
+  /** Of each index: when the target is through with what was sent so far. */
+  readonly #busyUntilUs: number[] = [];
 
   constructor(script: NetworkScript) {
     this.#script = script;
@@ -64,6 +71,7 @@ export class SimulatedNetwork implements Transport, Clock {
   open(connection: number): void {
     this.#generations[connection] = this.#generationOf(connection) + 1;
     this.opened++;
+    this.#busyUntilUs[connection] = this.#nowUs;
     const outcome = this.#script.onOpen(connection);
     if (outcome === undefined) return;
     const { afterUs, cause, errno = 0 } = outcome;
@@ -74,9 +82,15 @@ export class SimulatedNetwork implements Transport, Clock {
 
   send(connection: number, bytes: Uint8Array): void {
     if (bytes.length === 0) throw new Error('an empty request was sent');
+    this.writes++;
+    const requests = Buffer.from(bytes).toString('latin1').split('\r\n\r\n').length - 1;
+    for (let n = 0; n < requests; n++) this.#answer(connection);
+  }
+
+  #answer(connection: number): void {
     this.sends++;
-    let atUs = this.#nowUs;
-    for (const event of this.#script.onSend(connection)) {
+    let atUs = Math.max(this.#nowUs, this.#busyUntilUs[connection] ?? 0);
+    for (const event of this.#script.onSend(connection, atUs)) {
       atUs += event.afterUs;
       if ('cause' in event) this.#planClose(connection, atUs, event);
       else {
@@ -84,6 +98,7 @@ export class SimulatedNetwork implements Transport, Clock {
         this.#plan(connection, atUs, (handler) => handler.onData(connection, buffer, 0, buffer.length));
       }
     }
+    this.#busyUntilUs[connection] = atUs;
   }
 
   close(connection: number): void {

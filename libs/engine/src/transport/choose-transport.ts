@@ -6,10 +6,7 @@ import type { OpenTransportOptions, TransportFeature } from './open-transport.js
 import { orSocket } from './or-socket.js';
 import { SocketTransport } from './socket-transport.js';
 import type { Transport, TransportName } from './transport.js';
-
-/** What a user may ask for. `auto`: the fastest that works. */
-export const TRANSPORT_WISHES = ['auto', 'io_uring', 'epoll', 'socket'] as const;
-export type TransportWish = (typeof TRANSPORT_WISHES)[number];
+import type { TransportWish } from './transport-wish.js';
 
 /** What each can do besides plain TCP to one address; for the rest `socket` stands in, which can do everything. */
 const EPOLL_FEATURES: ReadonlySet<TransportFeature> = new Set();

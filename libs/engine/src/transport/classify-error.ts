@@ -26,3 +26,17 @@ export function causeOfError(error: NodeJS.ErrnoException): CloseCause {
 export function errnoOf(error: NodeJS.ErrnoException): number {
   return Math.abs(error.errno ?? 0);
 }
+
+/** Errors that only the path of a unix socket can have; the class says nothing of them. */
+const REASON_OF_PATH_CODE: ReadonlyMap<string, string> = new Map([
+  ['ENOENT', 'there is no such unix socket'],
+  ['EACCES', 'this user may not use the unix socket'],
+  ['ENOTSOCK', 'the path is not a unix socket'],
+  ['ENOTDIR', 'a part of the path is no folder'],
+  ['EPROTOTYPE', 'the unix socket is not of the stream type'],
+]);
+
+/** What is wrong with the path of a unix socket, in words; empty for all other errors. */
+export function pathReasonOf(error: NodeJS.ErrnoException): string {
+  return REASON_OF_PATH_CODE.get(error.code ?? '') ?? '';
+}

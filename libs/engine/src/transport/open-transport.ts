@@ -1,4 +1,4 @@
-import type { ShardConnection } from '@broadside/shared';
+import type { ShardConnection } from '@broadside/shared/engine';
 import type { Clock } from '../clock.js';
 import type { ResolvedAddress } from '../resolve-target.js';
 

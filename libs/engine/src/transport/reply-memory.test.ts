@@ -37,11 +37,23 @@ it('sees a difference in each byte of the header', () => {
   }
 });
 
-it('wants the same length and a start where a word begins', () => {
-  const memory = remembering('header', 'body');
-  expect(isSame(memory, 'headerbody+')).toBe(false);
-  expect(isSame(memory, 'headerbod')).toBe(false);
-  expect(isSame(memory, 'headerbody', 1)).toBe(false);
+it('wants the whole reply, wherever it begins and whatever follows it in the piece', () => {
+  for (const header of ['head', 'head1', 'head12', 'head123']) {
+    const memory = remembering(header, 'body');
+    expect(memory.replyBytes).toBe(header.length + 4);
+    expect(isSame(memory, `${header}bod`)).toBe(false);
+    for (let start = 0; start < 8; start++) {
+      expect(isSame(memory, `${header}bodyHTTP/1.1`, start)).toBe(true);
+      expect(isSame(memory, `${header.slice(0, -1)}#body`, start)).toBe(false);
+    }
+  }
+});
+
+it('remembers a reply that begins between two words', () => {
+  const memory = new ReplyMemory();
+  memory.remember({ status: 204, bodyBytes: 0, mayPersist: true }, write('HTTP/1.1 204', 3));
+  expect(isSame(memory, 'HTTP/1.1 204', 6)).toBe(true);
+  expect(isSame(memory, 'HTTP/1.1 200', 6)).toBe(false);
 });
 
 it('stops to compare when every header is different, and begins again when they repeat', () => {

@@ -7,9 +7,10 @@ const RETRY_MASK = 63;
 /**
  * What the last plain reply meant. A loaded target sends the same header again and again (the date changes
  * once a second), and comparing it with the last one word by word takes a fifth of the time of reading it.
- * Only a reply that fills a piece exactly, has the length of the remembered one and the same bytes up to its
- * body counts as the same; then it means the same, and nothing needs to be read. One object serves all
- * parsers of a shard, which therefore must all be of the same kind (HEAD or not, same limits).
+ * Only a reply that is whole in its piece and has the same bytes as the remembered one up to its body counts as
+ * the same; then it means the same, its length too, and nothing needs to be read. In a pipeline the next reply
+ * follows in the same piece. One object serves all parsers of a shard, which therefore must all be of the same
+ * kind (HEAD or not, same limits).
  */
 export class ReplyMemory {
   status = 0;
@@ -23,20 +24,22 @@ export class ReplyMemory {
   /** The receive buffer as words; made anew only when another buffer comes. */
   #buffer: Uint8Array | undefined;
   #words: Int32Array = new Int32Array(0);
+  /** The same buffer for words that begin anywhere, as replies in a pipeline do. */
+  #view: DataView = new DataView(new ArrayBuffer(0));
   #wordOffset = -1;
 
-  /** Whether the piece is the remembered reply again, whole. */
+  /** Length of the remembered reply; −1 while there is none. */
+  get replyBytes(): number {
+    return this.#knownBytes;
+  }
+
+  /** Whether the piece begins with the remembered reply again, whole. */
   isSame(buffer: Uint8Array, start: number, end: number): boolean {
-    if (end - start !== this.#knownBytes) return false;
+    if (end - start < this.#knownBytes || this.#knownBytes < 0) return false;
     const first = this.#firstWord(buffer, start);
-    if (first < 0) return false;
-    const words = this.#words;
-    const known = this.#known;
-    const count = this.#knownHeaderBytes >>> 2;
-    for (let i = 0; i < count; i++) {
-      if (words[first + i] !== known[i]) return this.#noteDifferent();
-    }
-    if (!this.#hasSameTail(words[first + count] ?? 0, known[count] ?? 0)) return this.#noteDifferent();
+    if (this.#wordOffset < 0) return false;
+    const isEqual = first < 0 ? this.#isEqualAt(this.#wordOffset + start) : this.#isEqualFrom(first);
+    if (!isEqual) return this.#noteDifferent();
     this.#differing = 0;
     return true;
   }
@@ -46,16 +49,41 @@ export class ReplyMemory {
     if (this.#differing >= PATIENCE && (++this.#differing & RETRY_MASK) !== 0) return;
     const { buffer, start, end } = piece;
     const headerBytes = end - start - reply.bodyBytes;
-    const first = this.#firstWord(buffer, start);
     const count = (headerBytes >>> 2) + 1;
+    this.#firstWord(buffer, start);
     // The word after the last whole one must exist: it is read even where only some of its bytes count.
-    if (first < 0 || count > MAX_WORDS || first + count > this.#words.length) return;
-    this.#known.set(this.#words.subarray(first, first + count));
+    if (this.#wordOffset < 0 || count > MAX_WORDS) return;
+    if (this.#wordOffset + start + count * 4 > this.#view.byteLength) return;
+    for (let i = 0; i < count; i++)
+      this.#known[i] = this.#view.getInt32(this.#wordOffset + start + i * 4, true);
     this.#knownHeaderBytes = headerBytes;
     this.#knownBytes = end - start;
     this.status = reply.status;
     this.bodyBytes = reply.bodyBytes;
     this.mayPersist = reply.mayPersist;
+  }
+
+  /** Compares from a word of the buffer. */
+  #isEqualFrom(first: number): boolean {
+    const words = this.#words;
+    const known = this.#known;
+    const count = this.#knownHeaderBytes >>> 2;
+    for (let i = 0; i < count; i++) {
+      if (words[first + i] !== known[i]) return false;
+    }
+    return this.#hasSameTail(words[first + count] ?? 0, known[count] ?? 0);
+  }
+
+  /** Compares from any byte of the memory behind the buffer. */
+  #isEqualAt(offset: number): boolean {
+    const view = this.#view;
+    const known = this.#known;
+    const count = this.#knownHeaderBytes >>> 2;
+    if (offset + count * 4 + 4 > view.byteLength) return false;
+    for (let i = 0; i < count; i++) {
+      if (view.getInt32(offset + i * 4, true) !== known[i]) return false;
+    }
+    return this.#hasSameTail(view.getInt32(offset + count * 4, true), known[count] ?? 0);
   }
 
   /** The header's last one to three bytes, which begin a word that the body may go on in. */
@@ -75,6 +103,7 @@ export class ReplyMemory {
     if (buffer !== this.#buffer) {
       this.#buffer = buffer;
       this.#words = new Int32Array(buffer.buffer, 0, buffer.buffer.byteLength >>> 2);
+      this.#view = new DataView(buffer.buffer);
       this.#wordOffset = IS_LITTLE_ENDIAN ? buffer.byteOffset : -1;
     }
     const offset = this.#wordOffset + start;

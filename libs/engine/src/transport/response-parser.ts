@@ -159,7 +159,7 @@ export class ResponseParser {
    */
   feed(buffer: Uint8Array, start: number, end: number): number {
     const isFirstPiece = this.wireBytes === 0;
-    if (isFirstPiece && this.#memory.isSame(buffer, start, end)) return this.#repeat(start, end);
+    if (isFirstPiece && this.#memory.isSame(buffer, start, end)) return this.#repeat(start);
     let position = start;
     let result: number = PARSED.more;
     while (position < end && result === PARSED.more) {
@@ -184,12 +184,12 @@ export class ResponseParser {
   }
 
   /** The same reply as the last plain one. */
-  #repeat(start: number, end: number): number {
+  #repeat(start: number): number {
     this.status = this.#memory.status;
     this.bodyBytes = this.#memory.bodyBytes;
     this.mayPersist = this.#memory.mayPersist;
-    this.wireBytes = end - start;
-    this.position = end;
+    this.wireBytes = this.#memory.replyBytes;
+    this.position = start + this.wireBytes;
     return PARSED.complete;
   }
 

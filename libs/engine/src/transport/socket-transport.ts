@@ -9,7 +9,7 @@
 import { Buffer } from 'node:buffer';
 import { createConnection, type OnReadOpts, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
-import { causeOfError, errnoOf } from './classify-error.js';
+import { causeOfError, errnoOf, pathReasonOf } from './classify-error.js';
 import { type OpenTransportOptions, type Place, placesOf } from './open-transport.js';
 import { ConnectReplyReader } from './socket/connect-reply.js';
 import { SocketBuffers } from './socket/socket-buffers.js';
@@ -46,6 +46,8 @@ export class SocketTransport implements Transport {
   readonly #buffers: SocketBuffers | undefined;
   readonly #sockets: (Socket | undefined)[];
   readonly #steps: Uint8Array;
+  /** Empty without TLS. */
+  readonly #handshakesUs: Float64Array;
   readonly #buffer = Buffer.allocUnsafeSlow(RECEIVE_BYTES);
   #handler: TransportHandler | undefined;
   #onEnd: (() => void) | undefined;
@@ -65,6 +67,7 @@ export class SocketTransport implements Transport {
     this.#buffers = socketBufferBytes === undefined ? undefined : new SocketBuffers(socketBufferBytes);
     this.#sockets = Array.from({ length: connections }, () => undefined);
     this.#steps = new Uint8Array(connections);
+    this.#handshakesUs = new Float64Array(tls === undefined ? 0 : connections);
   }
 
   async run(handler: TransportHandler): Promise<void> {
@@ -104,6 +107,10 @@ export class SocketTransport implements Transport {
     const canReset = this.#tls === undefined && this.#options.unixPath === undefined;
     if (abort && canReset && !socket.connecting) socket.resetAndDestroy();
     else socket.destroy();
+  }
+
+  handshakeUs(connection: number): number {
+    return this.#handshakesUs[connection] ?? -1;
   }
 
   abandon(connection: number): CloseCause {
@@ -201,7 +208,9 @@ export class SocketTransport implements Transport {
     socket.once('secureConnect', () => {
       if (this.#sockets[connection] !== socket) return;
       this.#steps[connection] = STEP.open;
-      tls.noteSecure(socket, clock.nowUs() - startUs);
+      const tookUs = clock.nowUs() - startUs;
+      tls.noteSecure(socket, tookUs);
+      this.#handshakesUs[connection] = tookUs;
       this.#handler?.onOpen(connection);
     });
   }
@@ -249,7 +258,7 @@ export class SocketTransport implements Transport {
     } else if (step === STEP.tunnel) {
       const reason = 'the proxy reset the connection on CONNECT';
       this.#lose(connection, socket, { cause: CLOSE_CAUSE.other, errno, reason });
-    } else this.#lose(connection, socket, { cause: causeOfError(error), errno });
+    } else this.#lose(connection, socket, { cause: causeOfError(error), errno, reason: pathReasonOf(error) });
   }
 
   #finish(connection: number, socket: Socket, cause: CloseCause): void {

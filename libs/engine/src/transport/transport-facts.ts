@@ -1,4 +1,4 @@
-import { type FailureReason, LIMITS, type TlsFacts } from '@broadside/shared';
+import { type FailureReason, LIMITS, type TlsFacts } from '@broadside/shared/engine';
 
 const REASON_LENGTH = 300;
 const OTHER_REASONS = 'other reasons';

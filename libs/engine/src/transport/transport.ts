@@ -28,6 +28,8 @@ export interface Transport {
    * `timeout`, `tls` in the handshake, `other` in a proxy's tunnel. Absent where there is nothing but TCP.
    */
   abandon?(connection: number): CloseCause;
+  /** How long the TLS handshake of an open connection took, in µs; −1, or absent, without TLS. */
+  handshakeUs?(connection: number): number;
   /** What is known beyond events. */
   readonly facts?: TransportFacts;
   /** Delivers turns until `onTurn` returns −1, then closes what is open and resolves. */

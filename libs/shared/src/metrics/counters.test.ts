@@ -36,7 +36,7 @@ describe('names on the wire', () => {
         'lengthDiffers status',
       histograms:
         'connect wait reused fresh freshProcessing corrected sendLag servedClosedByUs ' +
-        'servedClosedAnnounced servedClosedUnannounced servedClosedIdle',
+        'servedClosedAnnounced servedClosedUnannounced servedClosedIdle tls',
       gauges:
         'inFlight openConnections busyShare cpuUs sendLagMaxUs firstSendUs lastEventUs elapsedUs ' +
         'runDelayUs stealShare involuntarySwitches gcPauseUs descriptors',

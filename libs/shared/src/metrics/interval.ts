@@ -27,6 +27,8 @@ export const HISTOGRAM_NAMES = [
   'servedClosedAnnounced',
   'servedClosedUnannounced',
   'servedClosedIdle',
+  /** TCP or tunnel open until the TLS handshake is done; new connections to https targets only. */
+  'tls',
 ] as const;
 export type HistogramName = (typeof HISTOGRAM_NAMES)[number];
 export const HISTOGRAM: Readonly<Record<HistogramName, number>> = Object.freeze(

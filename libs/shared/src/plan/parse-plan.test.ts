@@ -39,6 +39,15 @@ describe('parsePlan', () => {
     expect(accepted(JSON.parse(JSON.stringify(plan)))).toEqual(plan);
   });
 
+  it('has no more connections than requests where nobody asked for a number', () => {
+    expect(parsePlan({ target: TARGET, requests: 3 })).toMatchObject({ plan: { connections: 3 } });
+    expect(parsePlan({ target: TARGET, requests: 300 })).toMatchObject({ plan: { connections: 10 } });
+    expect(parsePlan({ target: TARGET, requests: 3, rate: 1 })).toMatchObject({ plan: { connections: 10 } });
+    expect(problems({ target: TARGET, requests: 3, slots: 4 })).toEqual([
+      'slots: 4 slots are more than 3 connections',
+    ]);
+  });
+
   it('takes durations as people write them, and headers as a map', () => {
     const plan = accepted({ target: TARGET, duration: '1m30s', timeout: '250ms', headers: { A: 'b', C: 1 } });
     expect(plan).toMatchObject({ durationMs: 90_000, timeoutMs: 250, headers: ['A: b', 'C: 1'] });

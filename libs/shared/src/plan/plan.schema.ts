@@ -166,8 +166,16 @@ function isTogether(issue: z.core.$ZodRawIssue): boolean {
   return issue.code === 'custom' && issue.params?.['isTogether'] === true;
 }
 
-function connectionsOf(plan: Pick<PlanFields, 'connections' | 'stages'>): number {
-  return plan.connections ?? stagedConnections(plan.stages) ?? PLAN_DEFAULTS.connections;
+type ConnectionsPlan = Pick<PlanFields, 'connections' | 'stages' | 'rate' | 'requests'>;
+
+function connectionsOf(plan: ConnectionsPlan): number {
+  return plan.connections ?? stagedConnections(plan.stages) ?? usualConnections(plan);
+}
+
+/** Whoever asks for fewer requests than the usual connections, and for no number of these, wants no more. */
+function usualConnections(plan: ConnectionsPlan): number {
+  const { connections } = PLAN_DEFAULTS;
+  return isPaced(plan) ? connections : Math.min(connections, plan.requests ?? connections);
 }
 
 function eitherOf<Field extends keyof PlanFields>(
@@ -193,7 +201,7 @@ export const planSchema = planFields
         ? `${connections} connections are more than ${plan.requests} requests`
         : undefined;
     }),
-    together(['slots', 'connections', 'stages'], (plan) => {
+    together(['slots', 'connections', 'requests', 'rate', 'stages'], (plan) => {
       const connections = connectionsOf(plan);
       return plan.slots !== undefined && plan.slots > connections
         ? `${plan.slots} slots are more than ${connections} connections`

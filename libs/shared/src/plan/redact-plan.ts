@@ -1,4 +1,5 @@
 import type { Plan } from './plan.schema.js';
+import type { Shard } from './shard.schema.js';
 import { REDACTED } from './tls.schema.js';
 
 /** Headers whose values let somebody in. */
@@ -30,4 +31,10 @@ export function redactedFields(plan: Plan): string[] {
     if (line.endsWith(`: ${REDACTED}`)) fields.push(`headers.${i}`);
   }
   return fields;
+}
+
+/** Whether a shard carries a secret: what holds it is to be kept no longer than needed. */
+export function holdsSecrets({ request, connection }: Pick<Shard, 'request' | 'connection'>): boolean {
+  const lines = [...request.headerLines, ...(connection?.proxy?.connectLines ?? [])];
+  return connection?.tls?.key !== undefined || lines.some((line) => SECRET_HEADER.test(line));
 }

@@ -1,14 +1,10 @@
+import { interleavedShare } from './interleaved-share.js';
 import { isPaced, stagedConnections } from './load-fields.js';
 import type { Plan } from './plan.schema.js';
 import type { Shard, ShardPacing } from './shard.schema.js';
 
 /** Seed of random arrivals where the plan has none: runs of one plan are alike unless somebody wants otherwise. */
 const DEFAULT_SEED = 1;
-
-/** How many of the numbers 0 … total − 1 are `index` modulo `count`. */
-export function interleavedShare(total: number, index: number, count: number): number {
-  return total <= index ? 0 : Math.floor((total - index - 1) / count) + 1;
-}
 
 /** The schedule of a shard; undefined in the closed model. Shard k of n owns the numbers k, k + n, k + 2n … */
 export function shardPacingOf(plan: Plan, index: number, count: number): ShardPacing | undefined {

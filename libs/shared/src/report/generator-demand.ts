@@ -8,6 +8,8 @@ export const DEMAND_SPARE = 0.7;
 export const RUN_DELAY_HIGH = 0.2;
 /** The same for CPU time that a hypervisor gave to others. */
 export const STEAL_HIGH = 0.05;
+/** The same for pauses of an engine thread in which nothing is sent or received. */
+export const GC_SHARE_HIGH = 0.05;
 
 /**
  * How much of the second the busiest engine thread needed: busy, or ready to run and without a CPU. At 1 it

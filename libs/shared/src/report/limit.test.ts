@@ -101,6 +101,11 @@ describe('limit: generator', () => {
     expect(runOf(waits(100, 900), [stolen]).reasons.join()).toContain('hypervisor gave 30 %');
   });
 
+  it('names garbage collection where it held a thread up', () => {
+    const paused = { ...second(0.95), gcPauseMaxUs: 120_000 };
+    expect(runOf(waits(100, 900), [paused]).reasons.join()).toContain('garbage collection 12 % of the time');
+  });
+
   it('asks for other machines where every CPU has its slot already', () => {
     const shards = [shard(), shard({ shardIndex: 1 })];
     const verdict = runOf(waits(100, 900), [0.95], { input: { seconds: [second(0.95)], shards } });

@@ -23,6 +23,7 @@ import {
   DEMAND_FULL,
   DEMAND_SPARE,
   demandOf,
+  GC_SHARE_HIGH,
   percent,
   RUN_DELAY_HIGH,
   STEAL_HIGH,
@@ -96,6 +97,10 @@ function generatorLimit(
   const steal = medianOf(seconds.map((second) => second.stealShareMax ?? 0));
   if (steal >= STEAL_HIGH) {
     reasons.push(`the hypervisor gave ${percent(steal)} of the load machine's CPU time to others`);
+  }
+  const gcShare = medianOf(seconds.map((second) => (second.gcPauseMaxUs ?? 0) / 1e6));
+  if (gcShare >= GC_SHARE_HIGH) {
+    reasons.push(`an engine thread stood still for garbage collection ${percent(gcShare)} of the time`);
   }
   return { limit: 'generator', reasons, advice: generatorAdvice(report, isStarved) };
 }

@@ -163,6 +163,8 @@ export const reportSchema = z.object({
     total: latencySchema,
     processing: latencySchema,
     connect: latencySchema,
+    /** The part of `connect` that the TLS handshake took; empty without TLS. */
+    tls: latencySchema,
     wait: latencySchema,
     fresh: latencySchema,
     reused: latencySchema,

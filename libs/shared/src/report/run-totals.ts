@@ -89,6 +89,7 @@ export class RunTotals {
       total: latencyOf(fresh, reused),
       processing: latencyOf(this.histogram('freshProcessing'), reused),
       connect: latencyOf(this.histogram('connect')),
+      tls: latencyOf(this.histogram('tls')),
       wait: latencyOf(this.histogram('wait')),
       fresh: latencyOf(fresh),
       reused: latencyOf(reused),

@@ -5,9 +5,11 @@ import {
   countersFromRecord,
   countersToRecord,
   failedOf,
+  notSentOf,
 } from '../metrics/counters.js';
 import type { Fatal } from '../metrics/fatal.js';
 import { ledgerProblems } from '../metrics/ledger.js';
+import { isPaced } from '../plan/load-fields.js';
 import type { Plan } from '../plan/plan.schema.js';
 import { redactPlan } from '../plan/redact-plan.js';
 import { BROADSIDE_VERSION } from '../version.js';
@@ -60,7 +62,7 @@ export function buildReport(input: ReportInput): Report {
     plan: redactPlan(plan),
     target: input.target,
     ...(input.failureReasons === undefined ? {} : { failureReasons: input.failureReasons }),
-    timeTakenUs: Math.max(totals.timeTakenUs - (plan.warmupMs ?? 0) * 1_000, 0),
+    timeTakenUs: timeTakenUsOf(input),
     counters: countersToRecord(counters),
     statusCounts: totals.statusRecord(),
     lostWithAgent: lossBooks.lostWithAgent,
@@ -79,6 +81,19 @@ export function buildReport(input: ReportInput): Report {
     ledger: { balanced: problems.length === 0, problems },
   };
   return { ...withoutVerdict, verdict: verdictOf(withoutVerdict) };
+}
+
+/**
+ * Without the warm-up. A schedule lasts as long as it was asked to, also when its last request was answered before
+ * the end: 30 requests at 1 per second take 30 s, and not the 29 s between the first and the last.
+ */
+function timeTakenUsOf({ plan, run, totals }: ReportInput): number {
+  const takenUs = Math.max(totals.timeTakenUs - (plan.warmupMs ?? 0) * 1_000, 0);
+  const isWhole =
+    run.state === 'finished' && notSentOf(totals.counters) === totals.counter('notSentNoConnection');
+  const isTimed = isPaced(plan) && plan.durationMs !== undefined && isWhole;
+  const hasAll = totals.counter('planned') === plan.requests;
+  return isTimed && !hasAll ? Math.max(takenUs, (plan.durationMs ?? 0) * 1_000) : takenUs;
 }
 
 /** A run that never started has nothing planned, so its request budget is not held against it. */

@@ -144,6 +144,20 @@ describe('keepAliveDiagnosis', () => {
     expect(report.verdict.reasons).toContain(keepAliveDiagnosis(report));
   });
 
+  it('names a regular limit, with what met it', () => {
+    const report = sampleReport({
+      plan: { requests: 10_000, connections: 10 },
+      seen: {
+        counters: balancedCounters({ completed: 9_901, closedWithoutReplyReused: 99, retried: 1 }),
+        samples: { servedClosedUnannounced: Array.from({ length: 99 }, () => 100) },
+      },
+    });
+    expect(keepAliveDiagnosis(report)).toBe(
+      'the server closes every connection after 100 requests without announcing it (99 closes); ' +
+        '99 requests met such a close and got no reply, 1 request met one and was sent once more',
+    );
+  });
+
   it('is silent without them', () => {
     expect(keepAliveDiagnosis(sampleReport())).toBeUndefined();
   });

@@ -1,5 +1,7 @@
+import { formatCount, formatCounted } from '../units.js';
 import { endedIn, failureSentence } from './failure-counts.js';
 import { headlineWarningOf } from './headline-warning.js';
+import { type KeepAliveLimit, keepAliveLimitOf } from './keep-alive-limit.js';
 import { limitOf } from './limit.js';
 import { type Loss, lossSentence } from './loss.js';
 import type { Report, Verdict } from './report.schema.js';
@@ -101,12 +103,16 @@ export function booksReason({ ledger }: Pick<Report, 'ledger'>): string | undefi
 }
 
 /**
- * One sentence about reused connections that the server closed without a word. They are the server's limit of
- * requests per connection, or its idle timeout, and no failed answers: that is what hides behind the "failed
- * requests" of many `ab` reports. Undefined when there were none.
+ * One sentence about connections that the server closed without a word. They are the server's limit of requests
+ * per connection, or its idle timeout, and no failed answers: that is what hides behind the "failed requests" of
+ * many `ab` reports. Undefined when there were none.
  */
-export function keepAliveDiagnosis(report: Pick<Report, 'counters'>): string | undefined {
-  const { closedWithoutReplyReused: closes, connectionsOpened } = report.counters;
+export function keepAliveDiagnosis(
+  report: Pick<Report, 'counters' | 'requestsPerConnection'>,
+): string | undefined {
+  const { closedWithoutReplyReused: closes, connectionsOpened, retried } = report.counters;
+  const limit = keepAliveLimitOf(report);
+  if (limit !== undefined) return limitSentence(limit, closes, retried);
   if (closes === 0) return undefined;
   const perConnection = Math.round(endedIn(report) / Math.max(connectionsOpened, 1));
   return (
@@ -114,4 +120,23 @@ export function keepAliveDiagnosis(report: Pick<Report, 'counters'>): string | u
     `(${perConnection} requests per connection on average); ` +
     'each met a request that was already sent and got no reply'
   );
+}
+
+function limitSentence(limit: KeepAliveLimit, unanswered: number, retried: number): string {
+  const { requests, isExact, closes, allCloses } = limit;
+  const met = [
+    ...(unanswered === 0
+      ? []
+      : [`${formatCounted(unanswered, 'request')} met such a close and got no reply`]),
+    ...(retried === 0
+      ? []
+      : [
+          `${formatCounted(retried, 'request')} met one and ${retried === 1 ? 'was' : 'were'} sent once more`,
+        ]),
+  ];
+  const after = `${isExact ? '' : 'about '}${formatCounted(requests, 'request')}`;
+  const share =
+    closes === allCloses ? formatCount(closes) : `${formatCount(closes)} of ${formatCount(allCloses)}`;
+  const seen = `the server closes every connection after ${after} without announcing it (${share} closes)`;
+  return met.length === 0 ? seen : `${seen}; ${met.join(', ')}`;
 }

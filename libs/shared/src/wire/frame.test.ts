@@ -142,7 +142,7 @@ describe('decoding of bytes that are not a frame', () => {
     const claim = new Uint8Array(frame.length + 1);
     claim.set(frame);
     claim.set([0xff, 0x7f], frame.length - 1);
-    expect(() => decodeInterval(claim)).toThrow('frame: servedClosedIdle has too many buckets');
+    expect(() => decodeInterval(claim)).toThrow('frame: tls has too many buckets');
   });
 
   it('refuses a frame above the size limit before it reads it', () => {

@@ -4,6 +4,7 @@
  * runs beside the imports of the main thread.
  */
 
+import { setFlagsFromString } from 'node:v8';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { ensureCluster } from '../cluster-template.js';
@@ -15,11 +16,21 @@ import { concatBytes } from './wire-protocol.js';
 /** The engine reserves it at start; runs of ours touch a few tables of a few megabytes. */
 const SHARED_BUFFERS = '8MB';
 
+/**
+ * How much of the engine's code must run before V8 compiles a part of it a second time, optimised (its own
+ * default is 1.8 million). That takes more than a second of CPU time in the first seconds, which a short run
+ * never gets back and which delays everything that starts beside it; the busiest parts of a long-lived store
+ * still get there.
+ */
+const WASM_TIERING_BUDGET = 180_000_000;
+
 const parent = requireParentPort();
 // The main side of this package is the only one that starts this thread, with exactly this type.
 const options = workerData as ThreadOptions;
 
 async function main(): Promise<void> {
+  // For the whole process; nothing else in it is WebAssembly, and the engine is not compiled yet.
+  setFlagsFromString(`--wasm-tiering-budget=${WASM_TIERING_BUDGET}`);
   // Connections that come before the engine is up wait here.
   const early: MessagePort[] = [];
   let connect = (port: MessagePort): void => void early.push(port);

@@ -8,7 +8,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from 'node:tls';
-import type { ShardConnection } from '@broadside/shared';
+import type { ShardConnection } from '@broadside/shared/engine';
 import type { TransportFacts } from '../transport-facts.js';
 import { tlsReasonOf } from './tls-reason.js';
 

@@ -55,7 +55,8 @@ function targetRows(report: Report, options: AbTextOptions): Row[] {
 /** An empty label is the line of failures by kind, which spans the table. */
 function countRows(report: Report, options: AbTextOptions): Row[] {
   const { counters } = report;
-  const { complete, failed, connect, receive, length, exceptions } = abCounts(report);
+  const counts = abCounts(report, options.counting);
+  const { complete, failed, connect, receive, length, exceptions } = counts;
   const rows: Row[] = [
     ['Concurrency Level:', String(options.concurrency ?? report.plan.connections)],
     ['Time taken for tests:', `${(report.timeTakenUs / 1e6).toFixed(3)} seconds`],
@@ -68,7 +69,7 @@ function countRows(report: Report, options: AbTextOptions): Row[] {
   }
   if (counters.non2xx > 0) rows.push(['Non-2xx responses:', String(counters.non2xx)]);
   if (options.keepAlive ?? report.plan.keepAlive) {
-    rows.push(['Keep-Alive requests:', String(counters.keepAliveReplies)]);
+    rows.push(['Keep-Alive requests:', String(counts.keepAlive)]);
   }
   rows.push(['Total transferred:', `${counters.bytesReceived} bytes`]);
   if (hasBody(report, options)) rows.push(['Total body sent:', String(counters.bytesSent)]);
@@ -78,7 +79,7 @@ function countRows(report: Report, options: AbTextOptions): Row[] {
 
 function rateRows(report: Report, options: AbTextOptions): Row[] {
   const timeTakenS = report.timeTakenUs / 1e6;
-  const { complete } = abCounts(report);
+  const { complete } = abCounts(report, options.counting);
   if (timeTakenS === 0) return [];
   const { bytesReceived, bytesSent } = report.counters;
   const kbPerS = (sizeBytes: number): string => (sizeBytes / 1_024 / timeTakenS).toFixed(2);

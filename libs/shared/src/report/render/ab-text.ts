@@ -1,6 +1,6 @@
 import { shardConnectionOf } from '../../plan/shard-connection.js';
 import { parseTarget, type Target } from '../../plan/target.js';
-import { type AbCounts, abCounts } from '../ab-counts.js';
+import { type AbCounting, type AbCounts, abCounts } from '../ab-counts.js';
 import type { Report } from '../report.schema.js';
 import { type AbTimesRow, abPercentileUs, abRoundMs, abTimesRows } from './ab-times.js';
 import { printable } from './printable.js';
@@ -22,6 +22,8 @@ export interface AbTextOptions {
   readonly port?: number;
   readonly path?: string;
   readonly concurrency?: number;
+  /** `--ab-counting`; absent: each failed request once. */
+  readonly counting?: AbCounting;
 }
 
 const LABEL_WIDTH = 24;
@@ -29,7 +31,7 @@ const PERCENTILES = [50, 66, 75, 80, 90, 95, 98, 99];
 
 /** The report as ab's text, from `Server Software:` to its last line, with one line end at the end. */
 export function abReport(report: Report, options: AbTextOptions = {}): string {
-  const counts = abCounts(report);
+  const counts = abCounts(report, options.counting);
   const lines = [
     ...targetLines(report, options),
     '',
@@ -99,10 +101,8 @@ function countLines(report: Report, counts: AbCounts, options: AbTextOptions): s
   if (counters.write > 0) lines.push(labelled('Write errors:', counters.write));
   if (counters.non2xx > 0) lines.push(labelled('Non-2xx responses:', counters.non2xx));
   if (options.keepAlive ?? report.plan.keepAlive) {
-    lines.push(labelled('Keep-Alive requests:', counters.keepAliveReplies));
-    if (counters.closedWithoutReplyReused > 0) {
-      lines.push(labelled('Keep-Alive aborts:', counters.closedWithoutReplyReused));
-    }
+    lines.push(labelled('Keep-Alive requests:', counts.keepAlive));
+    if (counts.keepAliveAborts > 0) lines.push(labelled('Keep-Alive aborts:', counts.keepAliveAborts));
   }
   lines.push(labelled('Total transferred:', `${counters.bytesReceived} bytes`));
   if (hasBody(report, options)) lines.push(labelled('Total body sent:', counters.bytesSent));

@@ -60,10 +60,16 @@ export function headlineWarning({ verdict }: Report): string | undefined {
 
 const LATENCY_HEAD = ['', 'count', 'p50', 'p90', 'p99', 'p99.9', 'max'];
 
-/** Rows of a latency table with its head; latencies without a sample are left out. */
+/**
+ * Rows of a latency table with its head; latencies without a sample are left out. A paced load has two totals:
+ * from the planned time, and raw, from the real send.
+ */
 export function latencyRows(report: Report): string[][] {
-  const { total, fresh, reused, wait, connect } = report.latency;
-  const named = Object.entries({ total, fresh, reused, wait, connect });
+  const { total, fresh, reused, wait, connect, tls, corrected, sendLag } = report.latency;
+  const others = { fresh, reused, wait, connect, tls };
+  const named = Object.entries(
+    sendLag.count > 0 ? { corrected, raw: total, ...others, 'send lag': sendLag } : { total, ...others },
+  );
   const rows = named
     .filter(([, latency]) => latency.count > 0)
     .map(([name, { count, p50Us, p90Us, p99Us, p999Us, maxUs }]) => [

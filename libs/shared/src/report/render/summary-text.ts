@@ -14,6 +14,7 @@ import {
   headlineWarning,
   latencyRows,
 } from './report-lines.js';
+import { scheduleTexts } from './schedule-texts.js';
 
 const WIDTH = 80;
 const LABEL_WIDTH = 13;
@@ -26,6 +27,7 @@ export function summaryText(report: Report): string {
     '',
     ...failureLines(report),
     ...field('Reasons', failureReasonTexts(report)),
+    ...field('Schedule', scheduleTexts(report)),
     ...field('Status', statusTexts(report)),
     ...field('Connections', [connectionsText(report), ...routeTexts(report)]),
     ...field('Addresses', addressTexts(report)),

@@ -1,0 +1,103 @@
+import {
+  COUNTER,
+  counterOf,
+  decodeInterval,
+  decodeTotals,
+  encodeInterval,
+  GAUGE_NAMES,
+  type Interval,
+  ledgerProblems,
+  newCounters,
+  PROTOCOL_VERSION,
+  type Shard,
+} from '@broadside/shared';
+import { describe, expect, it } from 'vitest';
+import { IntervalSum } from './interval-sum.js';
+
+const shard: Shard = {
+  runId: 'r1',
+  shardIndex: 0,
+  attempt: 1,
+  protocol: PROTOCOL_VERSION,
+  shardCount: 1,
+  target: { scheme: 'http', host: '127.0.0.1', port: 1, path: '/' },
+  request: { method: 'GET', httpVersion: '1.1', headerLines: [] },
+  keepAlive: true,
+  connections: 10,
+  requests: 1_000,
+  warmupMs: 2_000,
+  timeoutMs: 1_000,
+  maxReplyHeaderBytes: 1_000,
+  maxReplyBodyBytes: 1_000,
+  checkLength: false,
+  failOnStatus: false,
+  onSocketError: 'continue',
+  probe: false,
+};
+
+function add(
+  sum: IntervalSum,
+  number: number,
+  counts: Readonly<Record<string, number>>,
+  isWarmup = false,
+): void {
+  const counters = newCounters();
+  for (const [name, value] of Object.entries(counts)) counters[COUNTER[name as keyof typeof COUNTER]] = value;
+  const interval: Interval = {
+    runId: 'r1',
+    shardIndex: 0,
+    attempt: 1,
+    number,
+    span: 1,
+    isLast: false,
+    ...(isWarmup ? { isWarmup } : {}),
+    counters,
+    statusCounts: new Map(),
+    gauges: new Float64Array(GAUGE_NAMES.length),
+    histograms: [],
+  };
+  sum.add({ number, span: 1, isWarmup, bytes: encodeInterval(interval) });
+}
+
+describe('the books of an engine that died', () => {
+  it('leave the warm-up out and close what was taken over from it', () => {
+    const sum = new IntervalSum();
+    add(
+      sum,
+      0,
+      { planned: 500, sent: 500, completed: 490, connectionsAsked: 10, connectionsOpened: 10 },
+      true,
+    );
+    add(sum, 1, { planned: 500, sent: 500, completed: 500 }, true);
+    add(sum, 2, { planned: 300, sent: 300, completed: 290, connectionsAsked: 10, connectionsOpened: 10 });
+    const { frame, totals } = sum.close(shard);
+    const { counters, intervals } = decodeTotals(totals);
+    expect(ledgerProblems(counters, { isFinal: true, requests: 1_000 })).toEqual([]);
+    expect(intervals).toBe(4);
+    expect(frame?.number).toBe(3);
+    expect(frame === undefined ? 0 : counterOf(decodeInterval(frame.bytes).counters, 'notSentFatal')).toBe(
+      700,
+    );
+  });
+
+  it('of one that died in its warm-up hold nothing but the budget', () => {
+    const sum = new IntervalSum();
+    add(
+      sum,
+      0,
+      { planned: 500, sent: 500, completed: 490, connectionsAsked: 10, connectionsOpened: 10 },
+      true,
+    );
+    const { counters } = decodeTotals(sum.close(shard).totals);
+    expect(ledgerProblems(counters, { isFinal: true, requests: 1_000 })).toEqual([]);
+    expect([counterOf(counters, 'sent'), counterOf(counters, 'notSentFatal')]).toEqual([0, 1_000]);
+  });
+
+  it('count what was due and waited for a connection as not sent', () => {
+    const sum = new IntervalSum();
+    add(sum, 0, { planned: 400, sent: 300, notSentNoConnection: 20, completed: 300 });
+    const { counters } = decodeTotals(sum.close(shard).totals);
+    expect(ledgerProblems(counters, { isFinal: true, requests: 1_000 })).toEqual([]);
+    expect(counterOf(counters, 'notSentFatal')).toBe(680);
+  });
+});

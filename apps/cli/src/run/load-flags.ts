@@ -1,0 +1,63 @@
+import { EXIT } from '@broadside/shared';
+import { CliError } from '../cli-error.js';
+import type { ReadFlags } from '../flags.js';
+
+/** Flags that say when requests are sent. */
+export const LOAD_FLAGS = {
+  rate: { type: 'string', short: 'r' },
+  arrivals: { type: 'string' },
+  seed: { type: 'string' },
+  stage: { type: 'string', multiple: true },
+  warmup: { type: 'string' },
+  pipeline: { type: 'string' },
+  'retry-idempotent': { type: 'boolean' },
+} as const;
+
+type LoadValues = ReadFlags<typeof LOAD_FLAGS>['values'];
+
+export const FLAG_OF_LOAD_FIELD = {
+  rate: { flag: '--rate', value: 'rate' },
+  arrivals: { flag: '--arrivals', value: 'arrivals' },
+  seed: { flag: '--seed', value: 'seed' },
+  stages: { flag: '--stage', value: 'stage' },
+  warmupMs: { flag: '--warmup', value: 'warmup' },
+  warmup: { flag: '--warmup', value: 'warmup' },
+  pipeline: { flag: '--pipeline', value: 'pipeline' },
+  retryIdempotent: { flag: '--retry-idempotent', value: 'retry-idempotent' },
+} as const;
+
+/**
+ * The fields of the plan that these flags give; what is no number stays text, and the schema says what is wrong.
+ * @throws CliError with EXIT.usage for a stage in no known form.
+ */
+export function loadPlanFields(values: LoadValues): Record<string, unknown> {
+  const fields: Record<string, unknown> = {};
+  if (values.rate !== undefined) fields['rate'] = numberOf(values.rate);
+  if (values.arrivals !== undefined) fields['arrivals'] = values.arrivals;
+  if (values.seed !== undefined) fields['seed'] = numberOf(values.seed);
+  if (values.stage !== undefined) fields['stages'] = values.stage.map(stageOf);
+  if (values.warmup !== undefined) {
+    fields['warmup'] = values.warmup;
+    fields['warmupMs'] = undefined;
+  }
+  if (values.pipeline !== undefined) fields['pipeline'] = numberOf(values.pipeline);
+  if (values['retry-idempotent'] === true) fields['retryIdempotent'] = true;
+  return fields;
+}
+
+/** `30s:1000` for a rate, `30s:50c` for connections. */
+function stageOf(text: string): Record<string, unknown> {
+  const [, duration, value = '', isConnections] = /^([^:]+):(\d+(?:\.\d+)?)(c?)$/.exec(text) ?? [];
+  if (duration === undefined) {
+    const example = 'like 30s:1000 for a rate, or 30s:50c for connections';
+    throw new CliError(
+      EXIT.usage,
+      `--stage ${JSON.stringify(text)}: must be a duration and a value, ${example}`,
+    );
+  }
+  return { duration, [isConnections === 'c' ? 'connections' : 'rate']: Number(value) };
+}
+
+function numberOf(text: string): number | string {
+  return /^\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text;
+}
