@@ -123,6 +123,9 @@ class Simulation {
   async #startCoordinator(): Promise<void> {
     const coordinator = new VirtualCoordinator(this.#time, this.#store, this.#queue);
     this.#coordinator = coordinator;
+    coordinator.events.on('live-message', (message) => {
+      if (message.kind === 'state') this.#tell(`the run is ${message.state}`);
+    });
     let isOpen = false;
     void coordinator.open().then(() => {
       isOpen = true;

@@ -31,7 +31,7 @@ interface RunRow extends NewRun {
   notes: RunChange['notes'];
 }
 
-interface ShardRow extends AssignedShard {
+interface ShardRow extends Required<AssignedShard> {
   state: ShardChange['state'];
   startSlice: number | undefined;
   totals: Uint8Array | undefined;
@@ -75,7 +75,7 @@ export class VirtualStore {
         change: (runId, change) => commit(() => this.#change(runId, change)),
         insertShards: (shards) =>
           commit(() => {
-            for (const { shard, agentId, agentName, group, startSlice } of shards) {
+            for (const { shard, agentId, agentName, group = 0, startSlice } of shards) {
               const row = {
                 shard,
                 agentId,
@@ -95,7 +95,7 @@ export class VirtualStore {
           }),
         list: () => commit(() => [...this.runs.values()].map(summaryOf)),
         find: (runId) => commit(() => this.#find(runId)),
-        failUnfinished: (reason, _endedAt, except) =>
+        failUnfinished: (reason, _endedAt, except = []) =>
           commit(() => {
             const left = [...this.runs.values()].filter(
               (run) => !isFinalState(run.state) && !except.includes(run.id),

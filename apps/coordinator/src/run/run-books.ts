@@ -72,21 +72,25 @@ export class RunBooks {
    * Counts what the totals of an attempt hold beyond the intervals that came, as one interval: of an agent that
    * ended its shard and was lost before it had delivered everything.
    * @param load reads the stored intervals of the attempt.
-   * @returns false when it could not be made.
+   * @returns the interval; undefined when everything has come after all.
+   * @throws Error when it cannot be made.
    */
-  async closeByTotals(progress: ShardProgress, load: () => Promise<Interval[]>): Promise<boolean> {
+  async closeByTotals(
+    progress: ShardProgress,
+    load: () => Promise<Interval[]>,
+  ): Promise<Interval | undefined> {
     for (;;) {
-      if (this.isDelivered(progress)) return true;
+      if (this.isDelivered(progress)) return undefined;
       const counted = progress.coveredSlices;
       while (!this.isSettled) await new Promise<void>((resolve) => this.#settledWaiters.push(resolve));
       const intervals = await load();
       // More may have come meanwhile.
       if (counted !== progress.coveredSlices || !this.isSettled) continue;
-      if (progress.totals === undefined) return false;
-      const closing = closingInterval(progress.totals, intervals);
-      if (closing === undefined) return false;
+      const { totals } = progress;
+      const closing = totals === undefined ? undefined : closingInterval(totals, intervals);
+      if (closing === undefined) throw new Error('its totals do not follow from its intervals');
       this.take(progress, closing, Buffer.from(encodeInterval(closing)));
-      return true;
+      return closing;
     }
   }
 

@@ -69,6 +69,8 @@ export class RunExecution {
   #failure: string | undefined;
   #probeFatal: Fatal | undefined;
   #isClosing = false;
+  /** Agents that end their attempts themselves, and give back what is left of them. */
+  readonly #leaving = new Set<string>();
 
   /** @param shards the first attempts; of a run that is restored all attempts. */
   constructor(services: RunServices, head: RunHead, shards: readonly ShardProgress[]) {
@@ -303,6 +305,11 @@ export class RunExecution {
     this.#saveNotes();
   }
 
+  /** The agent has said that it leaves. */
+  agentLeaves(agentId: string): void {
+    this.#leaving.add(agentId);
+  }
+
   /** Slots may have become free. */
   useFreeSlots(): void {
     if (!this.#isClosing) this.#reissue.useFreeSlots();
@@ -432,12 +439,12 @@ export class RunExecution {
   /** A shard has said its last although nobody stopped it: was it its budget, or something else? */
   #checkLast(progress: ShardProgress, interval: Interval): void {
     const { plan } = this.head;
-    if (this.#services.registry.isDraining(progress.agentId) && isUnfinished(progress.shard, interval)) {
+    if (this.#leaving.has(progress.agentId) && isUnfinished(progress.shard, interval)) {
       this.#handBack(progress, interval);
     } else if (plan.onSocketError === 'stop' && hasFatalEnd(progress.shard, interval)) {
       this.#stopShards(`${progress.name} ended with a fatal error`);
     } else if (endedEarly(interval)) {
-      this.#books.note(`${progress.name}: its agent left before its load was sent`);
+      this.#books.note(`${progress.name}: its agent stopped before its load was sent`);
     }
   }
 
@@ -459,15 +466,21 @@ export class RunExecution {
       return;
     }
     const load = () => this.#services.intervals.load(progress.attempt);
-    void this.#books.closeByTotals(progress, load).then(
-      (isClosed) => {
-        if (!isClosed) this.#books.note(`${progress.name}: its totals do not follow from its intervals`);
+    void this.#books
+      .closeByTotals(progress, load)
+      .then((closing) => {
+        if (closing !== undefined && !this.#orders.isStopped) this.#checkLast(progress, closing);
+      })
+      .catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        this.#books.note(`${progress.name}: ${reason}`);
+        progress.failure ??= reason;
+      })
+      .finally(() => {
         this.#books.end(progress);
+        this.#reissue.useFreeSlots();
         this.#checkEnd();
-      },
-      (error: unknown) =>
-        this.#books.note(`${progress.name}: its intervals cannot be read (${String(error)})`),
-    );
+      });
   }
 
   #lose(progress: ShardProgress, cause: Loss['cause']): void {
@@ -520,6 +533,14 @@ export class RunExecution {
       this.#waitForSlot();
       return;
     }
+    // Results have another way than intervals: the last interval, still to come, may give something back.
+    const mayGiveBack = this.#wantsRests && this.#shards.all.some((each) => this.#mayGiveBack(each));
+    if (mayGiveBack && !this.#timers.isArmed('close')) {
+      if (!this.#timers.isArmed('giveBack'))
+        this.#timers.arm('giveBack', RETURN_MS, () => this.#beginClosing());
+      return;
+    }
+    this.#timers.disarm('giveBack');
     this.#beginClosing();
     if (!this.#books.isSettled) return;
     const open = this.#shards.all.filter((progress) => !this.#isOver(progress));
@@ -527,6 +548,12 @@ export class RunExecution {
     else if (open.every((progress) => progress.failure !== undefined)) {
       this.#timers.arm('close', FAILED_SHARD_GRACE_MS, () => this.#close());
     }
+  }
+
+  #mayGiveBack(progress: ShardProgress): boolean {
+    const { totals, shard, isFenced } = progress;
+    if (totals === undefined || isFenced || this.#books.isDelivered(progress)) return false;
+    return isUnfinished(shard, { counters: totals.counters, number: 0, span: totals.intervals });
   }
 
   /** Everything but a rest has ended: a slot that becomes free soon, or an agent that joins, may still do it. */

@@ -73,10 +73,8 @@ export class RunService {
     const { runs, log } = this.#services;
     for (const run of await runs.loadUnfinished()) {
       try {
-        if (run.state === 'queued') {
-          this.#waiting.push({ ...headOf(run), reason: 'waits for slots' });
-          this.#stored.add(run.id);
-        } else await this.#resume(run);
+        if (run.state === 'queued') this.#wait(run);
+        else await this.#resume(run);
       } catch (error) {
         log.error({ err: error, run: run.id }, 'an unfinished run could not be taken up again');
         this.#executions.delete(run.id);
@@ -84,11 +82,19 @@ export class RunService {
     }
   }
 
+  #wait(run: RunHead): void {
+    this.#waiting.push({ ...headOf(run), reason: 'waits for slots' });
+    this.#stored.add(run.id);
+  }
+
   async #resume(run: UnfinishedRun): Promise<void> {
     const { runs, registry, log } = this.#services;
     const stored = await runs.loadShards(run.id);
-    // Between its first state and its shards; nobody has heard of it.
-    if (run.notes === undefined || stored.length === 0) return;
+    // Between its first state and its shards: nobody has heard of it.
+    if (run.notes === undefined || stored.length === 0) {
+      this.#wait(run);
+      return;
+    }
     for (const facts of run.notes.agents) if (!facts.lost) registry.expect(facts);
     const attempts = stored.map((row) => restoredProgress(row, run.notes));
     const execution = new RunExecution(this.#services, headOf(run), attempts);
@@ -199,7 +205,12 @@ export class RunService {
   #listen(): void {
     const { events, registry } = this.#services;
     events.on('agent-joined', ({ agentId, attempts }) => this.#welcomeBack(agentId, attempts));
-    events.on('agent-changed', () => this.#admit());
+    events.on('agent-changed', ({ agentId }) => {
+      if (registry.isDraining(agentId)) {
+        for (const execution of this.#executions.values()) execution.agentLeaves(agentId);
+      }
+      this.#admit();
+    });
     events.on('agent-lost', ({ agentId }) => {
       for (const execution of this.#executions.values()) execution.agentLost(agentId);
       this.#forgetLater(agentId);

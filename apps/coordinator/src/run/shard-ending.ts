@@ -71,7 +71,7 @@ export function isSocketError(fatal: Fatal): boolean {
 }
 
 /** Whether a last interval shows that the shard was stopped, which only its own agent can have done. */
-export function endedEarly(last: Interval): boolean {
+export function endedEarly(last: Pick<Interval, 'counters'>): boolean {
   return counterOf(last.counters, 'notSentStopped') > 0;
 }
 
@@ -81,7 +81,7 @@ export function returnedBy(last: Interval): number {
 }
 
 /** Whether a last interval comes before the shard had done what it should: all its requests, or all its time. */
-export function isUnfinished(shard: Shard, last: Interval): boolean {
+export function isUnfinished(shard: Shard, last: Pick<Interval, 'counters' | 'number' | 'span'>): boolean {
   if (counterOf(last.counters, 'notSentFatal') > 0) return false;
   if (endedEarly(last)) return true;
   const durationMs = loadDurationMs(shard);
