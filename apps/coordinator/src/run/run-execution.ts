@@ -49,6 +49,8 @@ const FAILED_SHARD_GRACE_MS = 2_000;
 const REST_GRACE_MS = 10_000;
 /** Agents need this long at most to come back to a restarted coordinator, and to say what they have. */
 const RETURN_MS = 15_000;
+/** How often a start instant that could not be stored in time is named again. */
+const MAX_START_TRIES = 6;
 
 export class RunExecution {
   readonly head: RunHead;
@@ -102,6 +104,7 @@ export class RunExecution {
       agents: this.#agents,
       journal: this.#journal,
       timers: this.#timers,
+      onBegun: (progress) => this.#sayOrder(progress),
       isOffSlot: (progress) => progress.hasEnded || this.#books.isDelivered(progress),
       onChange: () => {
         this.#saveNotes();
@@ -172,9 +175,15 @@ export class RunExecution {
       this.#groups.reopen(group, this.#shards.inGroup(group));
       const endings = await queue.endingsTold({ runId: this.head.id, group });
       if (endings !== undefined) this.shardsEnded(group, endings);
+      // The earlier one may not have come to it.
+      for (const each of this.#shards.inGroup(group)) if (each.isFenced) void this.#groups.release(each);
     }
     this.#books.passOverClosed();
-    if (state === 'preparing') {
+    if (state === 'preparing' && notes.startAtUs !== undefined) {
+      // The instant was stored, and perhaps told; the state was not.
+      this.#journal.move('running', { startedAt: new Date(notes.startAtUs / 1_000) });
+      this.#armLoadTimer(1);
+    } else if (state === 'preparing') {
       this.#timers.arm('ready', LIMITS.readyTimeoutMs, () => this.#giveUpWaiting());
     } else if (state === 'running') {
       const sinceUs = clock.epochUs() - (notes.startAtUs ?? clock.epochUs());
@@ -203,8 +212,8 @@ export class RunExecution {
     progress.isReady = true;
     this.#timers.disarm(`ready ${progress.key}`);
     if (this.#barrier.isOpen && !this.#orders.isStopped) {
-      if (!progress.hasBegun) this.#reissue.begin(progress);
       if (progress.hasBegun) this.#sayOrder(progress);
+      else this.#reissue.begin(progress);
       return;
     }
     const step = this.#barrier.ready(attempt.shardIndex);
@@ -342,10 +351,12 @@ export class RunExecution {
     };
   }
 
-  #saveNotes(): void {
+  /** @param startAtUs of a start that is not told yet. */
+  #saveNotes(pending: { readonly startAtUs?: number } = {}): void {
     if (this.#isClosing) return;
     this.#journal.saveNotes({
       ...this.#orders.notes,
+      ...pending,
       ...(this.#stopReason === undefined ? {} : { stopReason: this.#stopReason }),
       ...(this.#failure === undefined ? {} : { failure: this.#failure }),
       ...(this.#probeFatal === undefined ? {} : { probeFatal: this.#probeFatal }),
@@ -370,12 +381,33 @@ export class RunExecution {
     });
   }
 
-  #start(): void {
+  /**
+   * Names the start instant. Where a restarted coordinator could go on with the run it is stored before it is
+   * told, or the run would be taken for one that never began; an instant that was stored too late is named again.
+   */
+  #start(tries = 0): void {
+    const { clock, canResume } = this.#services;
     this.#timers.disarm('ready', 'probe');
     const uncertaintiesUs = this.#agents.facts().map((agent) => agent.clockUncertaintyUs);
-    const startAtUs = startInstantUs(this.#services.clock.epochUs(), LIMITS.startDelayMs, uncertaintiesUs);
+    const delayMs = LIMITS.startDelayMs * 2 ** tries;
+    const startAtUs = startInstantUs(clock.epochUs(), delayMs, uncertaintiesUs);
+    if (!canResume) {
+      this.#startAt(startAtUs);
+      return;
+    }
+    this.#saveNotes({ startAtUs });
+    void this.#journal.settled().then(() => {
+      if (this.#orders.isStopped || this.#isClosing) return;
+      const isLate = clock.epochUs() + (delayMs * 1_000) / 2 > startAtUs;
+      if (isLate && tries < MAX_START_TRIES) this.#start(tries + 1);
+      else this.#startAt(startAtUs);
+    });
+  }
+
+  #startAt(startAtUs: number): void {
     this.#orders.start(startAtUs);
     for (const progress of this.#shards.current) {
+      if (progress.isFenced) continue;
       progress.hasBegun = true;
       if (progress.shard.attempt > 1) this.#books.open(progress);
       this.#sayOrder(progress);
@@ -383,6 +415,8 @@ export class RunExecution {
     this.#journal.move('running', { startedAt: new Date(startAtUs / 1_000) });
     this.#saveNotes();
     this.#armLoadTimer(0);
+    // Whoever was lost while the instant was being stored.
+    this.#reissue.useFreeSlots();
   }
 
   /** For shards that never say that they have ended. @param sinceMs how long the load has been going on. */
@@ -439,12 +473,11 @@ export class RunExecution {
   /** A shard has said its last although nobody stopped it: was it its budget, or something else? */
   #checkLast(progress: ShardProgress, interval: Interval): void {
     const { plan } = this.head;
-    if (this.#leaving.has(progress.agentId) && isUnfinished(progress.shard, interval)) {
+    const hasStoppedItself = this.#leaving.has(progress.agentId) || endedEarly(interval);
+    if (hasStoppedItself && isUnfinished(progress.shard, interval)) {
       this.#handBack(progress, interval);
     } else if (plan.onSocketError === 'stop' && hasFatalEnd(progress.shard, interval)) {
       this.#stopShards(`${progress.name} ended with a fatal error`);
-    } else if (endedEarly(interval)) {
-      this.#books.note(`${progress.name}: its agent stopped before its load was sent`);
     }
   }
 
@@ -469,7 +502,10 @@ export class RunExecution {
     void this.#books
       .closeByTotals(progress, load)
       .then((closing) => {
-        if (closing !== undefined && !this.#orders.isStopped) this.#checkLast(progress, closing);
+        if (closing !== undefined && !this.#orders.isStopped) {
+          this.#leaving.add(progress.agentId);
+          this.#checkLast(progress, closing);
+        }
       })
       .catch((error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);
@@ -484,7 +520,8 @@ export class RunExecution {
   }
 
   #lose(progress: ShardProgress, cause: Loss['cause']): void {
-    if (progress.shard.attempt > 1 && !progress.hasBegun && this.#barrier.isOpen) {
+    const isOfStart = progress.startSlice === 0 || progress.shard.attempt === 1;
+    if (!isOfStart && !progress.hasBegun) {
       this.#reissue.giveBack(progress, `agent ${progress.agentName} was lost`);
       return;
     }
@@ -493,7 +530,8 @@ export class RunExecution {
     this.#services.registry.send(progress.agentId, { kind: 'fenced', shard: progress.attempt });
     this.#journal.saveShard(progress);
     void this.#groups.release(progress);
-    if (this.#orders.startAtUs === undefined) {
+    // Once the barrier is open the start is only being stored: the rest of the shard is all of it.
+    if (this.#orders.startAtUs === undefined && !this.#barrier.isOpen) {
       this.#loseBeforeStart(progress);
       return;
     }

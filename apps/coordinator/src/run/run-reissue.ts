@@ -16,7 +16,7 @@ import type { RunShards } from './run-shards.js';
 import type { ShardProgress } from './shard-progress.js';
 
 export interface ReissueParts {
-  readonly services: Pick<RunServices, 'registry' | 'clock' | 'log'>;
+  readonly services: Pick<RunServices, 'registry' | 'clock' | 'log' | 'canResume'>;
   readonly shards: RunShards;
   readonly groups: RunGroups;
   readonly orders: RunOrders;
@@ -26,12 +26,18 @@ export interface ReissueParts {
   readonly timers: NamedTimers;
   /** The attempt has left its slot, or never was in one. */
   readonly isOffSlot: (progress: ShardProgress) => boolean;
+  /** The attempt may be told to start. */
+  readonly onBegun: (progress: ShardProgress) => void;
   /** Something changed that a restarted coordinator would have to know, or that may end the run. */
   readonly onChange: () => void;
 }
 
+/** An order that is given later than this before its slice is late. */
+const LEAST_LEAD_MS = 50;
 /** How long a slot that was free may take to hold the shard. */
 const READY_MS = 5_000;
+/** The same after a restart, when its agent has to come back first. */
+const RETURN_MS = 15_000;
 /** Until a rest that could not be handed over is tried again. */
 const RETRY_MS = 250;
 /** The same, when it was the queue or the store that could not take it. */
@@ -40,6 +46,8 @@ const QUEUE_RETRY_MS = 1_000;
 export class RunReissue {
   readonly rests = new RunRests();
   readonly #parts: ReissueParts;
+  /** Attempts whose start is being stored. */
+  readonly #beginning = new Set<ShardProgress>();
 
   constructor(parts: ReissueParts) {
     this.#parts = parts;
@@ -54,14 +62,17 @@ export class RunReissue {
 
   /** Takes up the losses that an earlier coordinator had booked, and who was to take them over. */
   restore(losses: readonly Loss[]): void {
-    const { shards } = this.#parts;
+    const { shards, timers } = this.#parts;
     for (const loss of losses) {
       const ofShard = shards.all.filter((each) => each.shard.shardIndex === loss.shardIndex);
       const from = ofShard.find((each) => each.shard.attempt === loss.attempt);
       const taker = ofShard.find(
         (each) => each.shard.attempt > loss.attempt && !each.hasBegun && !each.didNothing,
       );
-      if (from !== undefined) this.rests.restore(loss, from, taker);
+      if (from === undefined) continue;
+      this.rests.restore(loss, from, taker);
+      if (taker === undefined || loss.rest !== 'waiting') continue;
+      timers.arm(`ready ${taker.key}`, RETURN_MS, () => this.giveBack(taker, 'no slot took it in time'));
     }
   }
 
@@ -101,27 +112,64 @@ export class RunReissue {
     onChange();
   }
 
-  /** A slot holds the attempt: it starts with the next whole slice, or the one that its rest was made for. */
+  /**
+   * A slot holds the attempt: it starts with the next whole slice, or the one that its rest was made for. Stored
+   * before it is ordered, or a restarted coordinator would take a live attempt for one that never began.
+   */
   begin(progress: ShardProgress): void {
-    const { orders, services, agents, books, journal, timers, onChange } = this.#parts;
-    const { startAtUs } = orders;
-    if (startAtUs === undefined || progress.hasBegun) return;
-    const uncertainties = agents
-      .facts()
-      .flatMap((facts) => (facts.agentId === progress.agentId ? [facts.clockUncertaintyUs] : []));
-    const earliestUs = startInstantUs(services.clock.epochUs(), LIMITS.startDelayMs, uncertainties);
-    const slice = nextSlice(startAtUs, earliestUs, LIMITS.intervalMs);
+    const { orders, services, timers, journal } = this.#parts;
+    if (orders.startAtUs === undefined || progress.hasBegun || this.#beginning.has(progress)) return;
+    timers.disarm(`ready ${progress.key}`);
+    const isFree = progress.startSlice === undefined;
+    const slice = this.#nextSlice(progress, orders.startAtUs);
     if (slice > (progress.startSlice ?? slice)) {
       this.giveBack(progress, 'it was ready too late');
       return;
     }
-    timers.disarm(`ready ${progress.key}`, 'rest');
     progress.startSlice ??= slice;
+    this.rests.begins(progress);
+    if (!services.canResume) {
+      this.#haveBegun(progress);
+      return;
+    }
+    this.#beginning.add(progress);
+    journal.saveShard(progress);
+    this.#parts.onChange();
+    void journal.settled().then(() => {
+      this.#beginning.delete(progress);
+      if (progress.didNothing) return;
+      // What was stored late is chosen again, where that is possible.
+      if (isFree && this.#isLate(progress)) {
+        progress.startSlice = undefined;
+        this.begin(progress);
+      } else this.#haveBegun(progress);
+    });
+  }
+
+  #haveBegun(progress: ShardProgress): void {
+    const { books, journal, timers, onChange, onBegun } = this.#parts;
+    timers.disarm('rest');
     progress.hasBegun = true;
     books.open(progress);
     this.rests.begun(progress);
     journal.saveShard(progress);
+    onBegun(progress);
     onChange();
+  }
+
+  #isLate({ startSlice = 0 }: ShardProgress): boolean {
+    return startSlice * LIMITS.intervalMs < this.nowMs + LEAST_LEAD_MS;
+  }
+
+  /** The first slice that an order given now can still reach. */
+  #nextSlice({ agentId }: ShardProgress, startAtUs: number): number {
+    const { services, agents } = this.#parts;
+    const uncertainties = agents
+      .facts()
+      .flatMap((facts) => (facts.agentId === agentId ? [facts.clockUncertaintyUs] : []));
+    const earliestUs = startInstantUs(services.clock.epochUs(), LIMITS.startDelayMs, uncertainties);
+    // Slice 0 belongs to the attempts that begin with the run.
+    return Math.max(nextSlice(startAtUs, earliestUs, LIMITS.intervalMs), 1);
   }
 
   /**

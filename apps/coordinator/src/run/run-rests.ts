@@ -134,11 +134,10 @@ export class RunRests {
     return undefined;
   }
 
-  /** The attempt begins with this slice: what it does is no longer anybody's rest. */
-  begun(progress: ShardProgress): void {
+  /** The attempt is to begin with its slice; `begun` or `failed` follows. */
+  begins(progress: ShardProgress): void {
     const rest = this.#rests.find((each) => each.taker === progress);
     if (rest === undefined) return;
-    this.#rests = this.#rests.filter((each) => each !== rest);
     this.#change(rest, {
       rest: 'taken',
       takenBy: {
@@ -150,6 +149,11 @@ export class RunRests {
     });
   }
 
+  /** It has begun: what it does is no longer anybody's rest. */
+  begun(progress: ShardProgress): void {
+    this.#rests = this.#rests.filter((each) => each.taker !== progress);
+  }
+
   /**
    * The attempt will not begin: the rest waits again.
    * @param wasTried false when no agent has heard of it: that says nothing about the rest.
@@ -158,6 +162,7 @@ export class RunRests {
     const rest = this.#rests.find((each) => each.taker === progress);
     if (rest === undefined) return;
     rest.taker = undefined;
+    this.#change(rest, { rest: 'waiting' });
     if (wasTried) rest.tries++;
     if (rest.tries >= MAX_TRIES) this.#drop(rest);
   }

@@ -95,8 +95,10 @@ export class RunService {
       this.#wait(run);
       return;
     }
-    for (const facts of run.notes.agents) if (!facts.lost) registry.expect(facts);
     const attempts = stored.map((row) => restoredProgress(row, run.notes));
+    // One that was lost once may have come back, and have a later attempt.
+    const awaited = new Set(attempts.flatMap((each) => (each.hasEnded ? [] : [each.agentId])));
+    for (const facts of run.notes.agents) if (awaited.has(facts.agentId)) registry.expect(facts);
     const execution = new RunExecution(this.#services, headOf(run), attempts);
     await execution.restore(run.state, run.notes);
     for (const progress of attempts) {
