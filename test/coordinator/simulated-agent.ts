@@ -42,6 +42,10 @@ export interface SimulatedAgentOptions {
   readonly probe?: ProbeResult;
   /** The shard goes on after its first interval only when this resolves. */
   readonly holdAfterFirst?: Promise<void>;
+  /** Numbers of intervals that get lost on the way. */
+  readonly drops?: readonly number[];
+  /** All intervals of a shard but the first come in the wrong order. */
+  readonly isReversed?: boolean;
   /** Before each later interval of a shard it waits this long. */
   readonly pauseMs?: number;
   /** So many requests of the first interval have no outcome in it. */
@@ -65,6 +69,8 @@ export class SimulatedAgent {
   readonly shards: Shard[] = [];
   /** Highest acknowledged interval by attempt key. */
   readonly acknowledged = new Map<string, number>();
+  /** Every frame that went out. */
+  readonly sentFrames: Uint8Array[] = [];
   readonly #sent = new Map<string, number>();
   readonly #coordinator: Coordinator;
   readonly #options: SimulatedAgentOptions;
@@ -230,8 +236,9 @@ export class SimulatedAgent {
         ...part,
       });
       sent.push(interval);
-      this.#sendIntervals([interval]);
+      if (this.#options.isReversed !== true) this.#sendIntervals([interval]);
     }
+    if (this.#options.isReversed === true) this.#sendIntervals(sent.slice(1).toReversed());
     return sent;
   }
 
@@ -239,7 +246,10 @@ export class SimulatedAgent {
     for (const interval of intervals) {
       const key = shardAttemptKey(interval);
       this.#sent.set(key, (this.#sent.get(key) ?? 0) + (interval.counters[COUNTER.sent] ?? 0));
-      this.sendBytes(encodeInterval(interval));
+      if (this.#options.drops?.includes(interval.number) === true) continue;
+      const frame = encodeInterval(interval);
+      this.sentFrames.push(frame);
+      this.sendBytes(frame);
       if (this.#options.sendsTwice === true) this.sendBytes(encodeInterval(interval));
     }
   }
@@ -291,8 +301,8 @@ interface Seen {
   readonly closed?: number;
 }
 
-function intervalOf(
-  shard: Shard,
+export function intervalOf(
+  shard: ShardAttempt,
   given: Seen & { readonly number: number; readonly isLast?: boolean },
 ): Interval {
   const { number, isLast = false } = given;

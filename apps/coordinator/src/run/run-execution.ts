@@ -71,6 +71,8 @@ export class RunExecution {
   #failure: string | undefined;
   #probeFatal: Fatal | undefined;
   #isClosing = false;
+  /** For a last interval that may give something back. */
+  #hasWaitedLong = false;
   /** Agents that end their attempts themselves, and give back what is left of them. */
   readonly #leaving = new Set<string>();
 
@@ -573,9 +575,13 @@ export class RunExecution {
     }
     // Results have another way than intervals: the last interval, still to come, may give something back.
     const mayGiveBack = this.#wantsRests && this.#shards.all.some((each) => this.#mayGiveBack(each));
-    if (mayGiveBack && !this.#timers.isArmed('close')) {
-      if (!this.#timers.isArmed('giveBack'))
-        this.#timers.arm('giveBack', RETURN_MS, () => this.#beginClosing());
+    if (mayGiveBack && !this.#hasWaitedLong) {
+      if (!this.#timers.isArmed('giveBack')) {
+        this.#timers.arm('giveBack', RETURN_MS, () => {
+          this.#hasWaitedLong = true;
+          this.#checkEnd();
+        });
+      }
       return;
     }
     this.#timers.disarm('giveBack');
