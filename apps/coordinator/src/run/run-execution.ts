@@ -18,7 +18,7 @@ import {
   type RunState,
   type ShardAttempt,
 } from '@broadside/shared';
-import type { ShardEndings } from '../shard/shard-queue.js';
+import type { ShardEnding, ShardEndings } from '../shard/shard-queue.js';
 import { StartBarrier, startInstantUs } from '../shard/start-barrier.js';
 import { NamedTimers } from './named-timers.js';
 import { RunAgents } from './run-agents.js';
@@ -270,11 +270,12 @@ export class RunExecution {
     if (!this.#groups.tell(group)) return;
     for (const progress of this.#shards.inGroup(group)) {
       if (progress.hasEnded) continue;
-      takeEnding(progress, endings.get(progress.key), this.#orders.isStopped);
-      if (progress.didNothing || progress.failure !== undefined || progress.totals?.intervals === 0) {
-        this.#books.end(progress);
-      }
-      this.#journal.saveShard(progress);
+      const ending = endings.get(progress.key);
+      if (!progress.hasBegun && !this.#isOfStart(progress)) {
+        this.#reissue.giveBack(progress, 'it ended before it began');
+      } else if (ending === undefined && progress.hasBegun) {
+        this.#endWithoutResult(progress);
+      } else this.#takeEnding(progress, ending);
     }
     this.#reissue.useFreeSlots();
     this.#checkEnd();
@@ -297,10 +298,8 @@ export class RunExecution {
   agentLost(agentId: string): void {
     for (const progress of this.#openShardsOf(agentId)) {
       // A shard that is delivered whole is not lost: its result is in the queue, or nobody is left to bring it.
-      if (this.#books.isDelivered(progress)) {
-        progress.isOrphaned = true;
-        void this.#groups.release(progress);
-      } else {
+      if (this.#books.isDelivered(progress)) void this.#groups.release(progress);
+      else {
         this.#agents.markLost(agentId);
         this.#miss(progress, 'lost');
       }
@@ -351,6 +350,27 @@ export class RunExecution {
       ...(warnings.length === 0 ? {} : { warnings }),
       ...(startAtUs === undefined ? {} : { startAtUs }),
     };
+  }
+
+  #takeEnding(progress: ShardProgress, ending: ShardEnding | undefined): void {
+    takeEnding(progress, ending, this.#orders.isStopped);
+    if (progress.didNothing || progress.failure !== undefined || progress.totals?.intervals === 0) {
+      this.#books.end(progress);
+    }
+    this.#journal.saveShard(progress);
+  }
+
+  /** The queue was told not to wait for it, by us or by an earlier coordinator that stored no more than that. */
+  #endWithoutResult(progress: ShardProgress): void {
+    if (this.#books.isDelivered(progress)) {
+      progress.isFenced = true;
+      this.#journal.saveShard(progress);
+    } else this.#lose(progress, 'lost');
+  }
+
+  /** One of those that begin together: a first attempt, or one that replaced it before the start. */
+  #isOfStart({ startSlice, shard }: ShardProgress): boolean {
+    return startSlice === 0 || shard.attempt === 1;
   }
 
   /** @param startAtUs of a start that is not told yet. */
@@ -496,7 +516,7 @@ export class RunExecution {
 
   /** Intervals of it will not come. Where its result did, nothing of it is unknown but its place in time. */
   #miss(progress: ShardProgress, cause: Loss['cause']): void {
-    if (progress.totals === undefined) {
+    if (progress.totals === undefined || !progress.hasBegun) {
       this.#lose(progress, cause);
       return;
     }
@@ -522,8 +542,7 @@ export class RunExecution {
   }
 
   #lose(progress: ShardProgress, cause: Loss['cause']): void {
-    const isOfStart = progress.startSlice === 0 || progress.shard.attempt === 1;
-    if (!isOfStart && !progress.hasBegun) {
+    if (!this.#isOfStart(progress) && !progress.hasBegun) {
       this.#reissue.giveBack(progress, `agent ${progress.agentName} was lost`);
       return;
     }

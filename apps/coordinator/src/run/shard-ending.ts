@@ -37,8 +37,6 @@ export function takeEnding(
     return;
   }
   if (isStopped && !progress.isReady) progress.didNothing = true;
-  // Its intervals are all there; its result went with its agent.
-  else if (ending === undefined && progress.isOrphaned) progress.isFenced = true;
   else progress.failure = ending?.reason ?? 'it ended without a result';
 }
 

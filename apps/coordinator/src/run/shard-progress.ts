@@ -38,8 +38,6 @@ export class ShardProgress {
   isReady = false;
   /** Nothing that still comes of it counts. */
   isFenced = false;
-  /** Its agent is lost, and everything it had to deliver had come. */
-  isOrphaned = false;
   /** It was taken back before any slot held it, or its agent could not prepare it. */
   didNothing = false;
   result: ShardResult | undefined;
