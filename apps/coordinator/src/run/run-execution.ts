@@ -273,7 +273,7 @@ export class RunExecution {
       const ending = endings.get(progress.key);
       if (!progress.hasBegun && !this.#isOfStart(progress)) {
         this.#reissue.giveBack(progress, 'it ended before it began');
-      } else if (ending === undefined && progress.hasBegun) {
+      } else if (ending === undefined && (progress.hasBegun || this.#books.isDelivered(progress))) {
         this.#endWithoutResult(progress);
       } else this.#takeEnding(progress, ending);
     }

@@ -3,7 +3,6 @@ import {
   BroadsideError,
   isFinalState,
   LIMITS,
-  type Loss,
   type Plan,
   type RunDetail,
   type RunSummary,
@@ -13,9 +12,9 @@ import {
 } from '@broadside/shared';
 import { canNeverStart, decideAdmission } from './admission.js';
 import { NamedTimers } from './named-timers.js';
-import type { StoredShard, UnfinishedRun } from './run.repository.js';
+import { restoredShards } from './restored-shards.js';
+import type { UnfinishedRun } from './run.repository.js';
 import { RunExecution } from './run-execution.js';
-import type { RunNotes } from './run-notes.js';
 import type { RunHead, RunServices, StateMessage } from './run-services.js';
 import { ShardProgress } from './shard-progress.js';
 
@@ -95,7 +94,7 @@ export class RunService {
       this.#wait(run);
       return;
     }
-    const attempts = stored.map((row) => restoredProgress(row, run.notes));
+    const attempts = restoredShards(stored, run.notes);
     // One that was lost once may have come back, and have a later attempt.
     const awaited = new Set(attempts.flatMap((each) => (each.hasEnded ? [] : [each.agentId])));
     for (const facts of run.notes.agents) if (awaited.has(facts.agentId)) registry.expect(facts);
@@ -351,23 +350,6 @@ export class RunService {
 
 function headOf({ id, plan, createdAt }: RunHead): RunHead {
   return { id, plan, createdAt };
-}
-
-/** An attempt as an earlier coordinator left it. */
-function restoredProgress(row: StoredShard, notes: RunNotes | undefined): ShardProgress {
-  const progress = new ShardProgress(row.shard, row.agentId, row.agentName, row.group);
-  const { attempt, shardIndex } = row.shard;
-  const tookOver = (loss: Loss): boolean =>
-    loss.shardIndex === shardIndex && loss.takenBy?.attempt === attempt && loss.rest === 'taken';
-  progress.startSlice = row.startSlice;
-  progress.isFenced = row.state === 'fenced' || row.state === 'unused';
-  progress.didNothing = row.state === 'unused';
-  progress.fatal = row.fatal;
-  const hasStarted = notes?.startAtUs !== undefined;
-  // One that replaced another before the start begins with the run, as the first ones do.
-  progress.hasBegun = hasStarted && (attempt === 1 || row.startSlice === 0 || notes.losses.some(tookOver));
-  progress.isReady = progress.hasBegun;
-  return progress;
 }
 
 function noSuchRun(runId: string): BroadsideError {
