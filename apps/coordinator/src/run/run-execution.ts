@@ -232,10 +232,13 @@ export class RunExecution {
       this.#reissue.giveBack(progress, fatal.message);
       return;
     }
-    progress.fatal = fatal;
     progress.didNothing = true;
     this.#books.end(progress);
-    this.#fail(fatal.message);
+    if (fatal.code === 'AGENT_DRAINING') this.#loseBeforeStart(progress);
+    else {
+      progress.fatal = fatal;
+      this.#fail(fatal.message);
+    }
     this.#checkEnd();
   }
 
@@ -353,7 +356,10 @@ export class RunExecution {
   }
 
   #takeEnding(progress: ShardProgress, ending: ShardEnding | undefined): void {
-    takeEnding(progress, ending, this.#orders.isStopped);
+    const wasNeverHeld = !progress.isReady && !this.#orders.isStopped && ending?.kind === 'failed';
+    takeEnding(progress, ending, this.#orders.isStopped || wasNeverHeld);
+    // As when its agent says that it cannot; its word may come later than the queue's.
+    if (wasNeverHeld) this.#fail(`${progress.name}: ${ending.reason}`);
     if (progress.didNothing || progress.failure !== undefined || progress.totals?.intervals === 0) {
       this.#books.end(progress);
     }
