@@ -65,7 +65,11 @@ export class VirtualAgent {
         };
         const { random } = parts;
         return new VirtualEngine({
-          ...{ time, random, shard, events, onLeft },
+          time,
+          random,
+          shard,
+          events,
+          onLeft,
           timers: this.timers,
           truth: this.#truthOf(shard),
         });

@@ -1,32 +1,14 @@
 /** The end of a run: from everything that is known of it to its final state and report. */
-import type { Fatal, Plan } from '@broadside/shared';
 import type { RunChange } from './run.repository.js';
-import type { RunAgents } from './run-agents.js';
-import type { RunBooks } from './run-books.js';
-import type { RunOrders } from './run-orders.js';
+import type { RunParts } from './run-parts.js';
 import { reportOf } from './run-report.js';
-import type { RunRests } from './run-rests.js';
-import type { RunHead, RunServices } from './run-services.js';
-import type { RunShards } from './run-shards.js';
 import { endStateOf } from './run-state.js';
 
-export interface ClosingRun {
-  readonly head: RunHead;
-  readonly services: Pick<RunServices, 'intervals' | 'log'>;
-  readonly shards: RunShards;
-  readonly agents: RunAgents;
-  readonly books: RunBooks;
-  readonly orders: RunOrders;
-  readonly rests: RunRests;
-  readonly stopReason: string | undefined;
-  readonly failure: string | undefined;
-  readonly probeFatal: Fatal | undefined;
-}
-
 /** The final state with the report; a report that cannot be made fails the run. */
-export async function judgeRun(run: ClosingRun): Promise<RunChange> {
-  const { head, services, shards, agents, books, orders, rests, stopReason, failure, probeFatal } = run;
-  const plan: Plan = head.plan;
+export async function judgeRun(run: RunParts): Promise<RunChange> {
+  const { head, services, shards, agents, books, orders, reissue, reasons } = run;
+  const { stopReason, failure, probeFatal } = reasons;
+  const { plan } = head;
   const endedAt = new Date();
   const { startAtUs, referenceBytes } = orders;
   const ending = endStateOf({
@@ -53,7 +35,7 @@ export async function judgeRun(run: ClosingRun): Promise<RunChange> {
       seconds: books.seconds,
       referenceBytes,
       fatal: probeFatal,
-      losses: rests.losses,
+      losses: reissue.rests.losses,
       problems: books.problems,
       warnings: agents.warnings,
       loadIntervals: (attempt) => services.intervals.load(attempt),

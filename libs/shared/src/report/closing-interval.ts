@@ -33,7 +33,9 @@ export function closingInterval(totals: ShardTotals, intervals: readonly Interva
   if (isLess || histograms.includes(undefined)) return undefined;
   const { runId, shardIndex, attempt, gauges } = totals;
   return {
-    ...{ runId, shardIndex, attempt },
+    runId,
+    shardIndex,
+    attempt,
     number: next,
     span: Math.max(totals.intervals - next, 1),
     isLast: true,
