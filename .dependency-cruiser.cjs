@@ -128,8 +128,11 @@ module.exports = {
       from: { path: '^(apps|libs)/([^/]+)/' },
       to: {
         path: '^(apps|libs)/[^/]+/|^@broadside/[^/]+/',
-        pathNot:
-          '^$1/$2/|^(apps|libs)/[^/]+/dist/index[.](js|d[.]ts)$|^libs/(shared/dist/engine|engine/dist/host)[.](js|d[.]ts)$',
+        pathNot: [
+          '^$1/$2/',
+          '^(apps|libs)/[^/]+/dist/index[.](js|d[.]ts)$',
+          '^libs/(shared/dist/engine|engine/dist/host)[.](js|d[.]ts)$',
+        ],
       },
     },
     only('only-queue-imports-bullmq', '^apps/(coordinator|agent)/src/queue/|^test/', ['bullmq']),

@@ -19,6 +19,7 @@ const CLEAN: Readonly<Record<string, undefined>> = {
   BROADSIDE_JOIN_TOKEN: undefined,
   BROADSIDE_REDIS_URL: undefined,
   BROADSIDE_SLOTS: undefined,
+  BROADSIDE_TRANSPORT: undefined,
 };
 
 type Env = NonNullable<ProcessOptions['env']>;

@@ -178,7 +178,9 @@ describe.runIf(canRun('ab'))('a server that closes connections without announcin
       const { requests, bytes } = countsOf(parseAbReport(ours.stdout.replace(extra, '')));
       const real = countsOf(parseAbReport(theirs.stdout));
       expect([requests, bytes]).toEqual([real.requests, real.bytes]);
-      expect(ours.stderr).toMatch(/closed 9 reused connections without\s+announcing it/);
+      expect(ours.stderr.replace(/\s+/g, ' ')).toContain(
+        'the server closes every connection after 100 requests without announcing it (9 closes)',
+      );
     } finally {
       await target.stop();
       await coordinator.process.stop();

@@ -128,6 +128,20 @@ describe.runIf(canRun('openssl'))('TLS', () => {
     expect([byAddress.failures, unnamed.failures]).toEqual([{}, {}]);
   });
 
+  it('connects elsewhere with the names of the target', async () => {
+    const { target, port } = await started();
+    const run = await runPlan({
+      target: 'https://target.test/',
+      requests: 2,
+      connections: 1,
+      connectTo: `127.0.0.1:${port}`,
+      tls: { ca: certificates.ca },
+    });
+    expect(run.failures).toEqual({});
+    expect(target.handshakes[0]?.serverName).toBe('target.test');
+    expect(target.heads[0]).toContain('\r\nHost: target.test\r\n');
+  });
+
   it.each([
     [
       'an authority that nobody knows',

@@ -53,6 +53,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./commands/doctor.js'),
   },
   {
+    name: 'self-test',
+    summary: 'prove on this machine that what is reported is right',
+    loadHelp: () => import('./help/self-test.help.js'),
+    load: () => import('./commands/self-test.js'),
+  },
+  {
     name: 'target',
     summary: 'start a small HTTP server to try things on',
     loadHelp: () => import('./help/target.help.js'),

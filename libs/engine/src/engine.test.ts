@@ -148,6 +148,10 @@ describe('time', () => {
     expect(gaugeOf(run.end.totals, 'cpuUs')).toBeGreaterThan(0);
     expect(gaugeOf(run.intervals[0] ?? run.end.totals, 'inFlight')).toBe(3);
     expect(gaugeOf(run.intervals[0] ?? run.end.totals, 'openConnections')).toBe(3);
+    const ending = run.intervals.at(-1) ?? run.end.totals;
+    const open = (['openConnections', 'openConnectionsMax'] as const).map((name) => gaugeOf(ending, name));
+    // All are closed when the last interval ends, and were open in it.
+    expect(open).toEqual([0, 3]);
   });
 
   it('says how much of a request budget the duration did not allow', async () => {

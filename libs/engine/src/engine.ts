@@ -236,13 +236,16 @@ class ShardEngine implements TransportHandler {
     if (this.#phase === 'running') {
       if (nowUs >= this.#timeOverUs()) {
         this.#load.feedRest(nowUs);
-        this.#source.close(nowUs, COUNTER.notSentTimeOver, this.#load.isStarved);
+        // What a stall at the very end held up gets the same grace as replies; an old queue gets none.
+        const isQueueShort = this.#source.isPaced && this.#source.nextUs >= nowUs - DRAIN_MS * 1_000;
+        if (!isQueueShort) this.#source.close(nowUs, COUNTER.notSentTimeOver, this.#load.isStarved);
         this.#drainUntilUs = nowUs + Math.min(this.#options.shard.timeoutMs, DRAIN_MS) * 1_000;
         this.#move('draining');
       } else if (this.#source.isExhausted && this.#load.inFlight === 0) this.#end(nowUs);
     }
-    if (this.#phase === 'draining' && (this.#load.inFlight === 0 || nowUs >= this.#drainUntilUs))
-      this.#end(nowUs);
+    if (this.#phase !== 'draining') return;
+    const isDrained = this.#load.inFlight === 0 && this.#source.nextUs === Number.POSITIVE_INFINITY;
+    if (isDrained || nowUs >= this.#drainUntilUs) this.#end(nowUs, COUNTER.notSentTimeOver);
   }
 
   #timeOverUs(): number {
@@ -285,7 +288,10 @@ class ShardEngine implements TransportHandler {
   #end(nowUs: number, counter?: number): void {
     if (this.#intervals.boundaryUs === Number.POSITIVE_INFINITY) this.#intervals.begin(nowUs, nowUs);
     this.#intervals.endWarmup(nowUs);
-    if (counter !== undefined) this.#source.close(nowUs, counter, false);
+    if (counter !== undefined) {
+      const isStarved = counter === COUNTER.notSentTimeOver && this.#load.isStarved;
+      this.#source.close(nowUs, counter, isStarved);
+    }
     this.#load.end();
     this.#move('ended');
     const { addresses, used, transport } = this.#prepared;

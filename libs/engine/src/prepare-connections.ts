@@ -32,6 +32,7 @@ export async function prepareConnections(
 ): Promise<PreparedConnections> {
   const { target, connection = {}, shardIndex } = shard;
   const { unixSocket, proxy, tls, socketBufferBytes } = connection;
+  const place = proxy ?? connection.connectTo ?? target;
   const common = {
     ...(tls === undefined ? {} : { tls }),
     ...(socketBufferBytes === undefined ? {} : { socketBufferBytes }),
@@ -43,7 +44,7 @@ export async function prepareConnections(
   const locals = await localAddressesOf(connection.bind ?? []);
   if (!locals.ok) return locals;
   const families = new Set<number>(locals.addresses.map(({ family }) => family));
-  const resolution = await resolveTarget(proxy?.host ?? target.host, {
+  const resolution = await resolveTarget(place.host, {
     ...options,
     ...(families.size === 0 ? {} : { families }),
   });
@@ -63,7 +64,7 @@ export async function prepareConnections(
     destination: {
       ...common,
       address,
-      port: proxy?.port ?? target.port,
+      port: place.port,
       ...(used.length > 1 ? { addresses: used } : {}),
       ...(locals.addresses.length === 0 ? {} : { localAddresses: rotated(locals.addresses, shardIndex) }),
       ...(connectLines.length === 0

@@ -37,7 +37,7 @@ export function loadShareOf(shard: Shard, waiting: readonly Shard[], slots: numb
     slots,
     sharesMachine:
       shard.connection?.unixSocket !== undefined ||
-      isOwnHost(shard.connection?.proxy?.host ?? shard.target.host),
+      isOwnHost((shard.connection?.proxy ?? shard.connection?.connectTo ?? shard.target).host),
   };
 }
 

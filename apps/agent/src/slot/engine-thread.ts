@@ -46,7 +46,8 @@ async function carryOut(shard: Shard, memory: SharedArrayBuffer): Promise<void> 
   run = undefined;
   // Told only now, when the sockets are closed too: the slot gives out the next shard at once.
   if (refusal !== undefined) tell({ kind: 'refused', fatal: refusal });
-  else if (end !== undefined) tell({ kind: 'ended', result: shardResultOf(end, encodeTotals(end.totals)) });
+  else if (end !== undefined)
+    tell({ kind: 'ended', result: shardResultOf(end, encodeTotals(end.totals), transport.note) });
   else throw new Error('the engine ended without saying how');
 }
 

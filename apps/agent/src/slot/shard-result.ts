@@ -4,9 +4,13 @@ import { isOwnAddress } from '../machine/own-address.js';
 
 const MAX_ADDRESSES = 64;
 
-/** What the engine found at the end, as the job's result; the addresses that were used come first. */
-export function shardResultOf(end: ShardEnd, totals: Uint8Array): ShardResult {
+/**
+ * What the engine found at the end, as the job's result; the addresses that were used come first.
+ * @param choiceNote why this thread's transport is not the fastest, where the shard has no reason of its own.
+ */
+export function shardResultOf(end: ShardEnd, totals: Uint8Array, choiceNote?: string): ShardResult {
   const { runId, shardIndex, attempt } = end.totals;
+  const transportNote = end.transportNote ?? choiceNote;
   const used = new Set(end.used);
   const addresses = [...used, ...end.addresses.filter((address) => !used.has(address))];
   return {
@@ -19,7 +23,7 @@ export function shardResultOf(end: ShardEnd, totals: Uint8Array): ShardResult {
     startSkewUs: end.startSkewUs,
     ...(end.server === '' ? {} : { server: end.server.slice(0, 200) }),
     transport: end.transport,
-    ...(end.transportNote === undefined ? {} : { transportNote: end.transportNote.slice(0, 300) }),
+    ...(transportNote === undefined ? {} : { transportNote: transportNote.slice(0, 300) }),
     ...(end.tls === undefined ? {} : { tls: end.tls }),
     ...(end.failureReasons.length === 0 ? {} : { failureReasons: [...end.failureReasons] }),
     sharesMachine: isOwnAddress(end.address),

@@ -8,6 +8,7 @@ import {
   type TlsVersion,
 } from '@broadside/shared';
 import { nearestOf } from '../nearest.js';
+import { isTransportWish, TRANSPORT_NAMES, type TransportWish } from '../transport-flag.js';
 import { type AbArgument, type AbGrammar, atoi, scanAbArguments } from './ab-arguments.js';
 
 /** Exit codes of `ab` itself for mistakes on the command line. */
@@ -55,6 +56,7 @@ export interface AbOptions {
   coordinatorUrl: string | undefined;
   token: string | undefined;
   slots: string | undefined;
+  transport: TransportWish | undefined;
   jsonFile: string | undefined;
   counting: AbCounting;
   /** What was understood differently from what the words say, for stderr. */
@@ -70,7 +72,7 @@ export type AbCommandLine =
 
 const GRAMMAR: AbGrammar = {
   letters: 'n:c:t:s:b:T:p:u:v:lrkVhwiIx:y:z:C:H:P:A:g:X:de:SqB:m:Z:f:E:',
-  longWithValue: ['agents-at', 'coordinator', 'token', 'slots', 'json', 'ab-counting'],
+  longWithValue: ['agents-at', 'coordinator', 'token', 'slots', 'transport', 'json', 'ab-counting'],
   longAlone: ['help', 'version'],
 };
 
@@ -149,6 +151,7 @@ function defaults(): AbOptions {
     coordinatorUrl: undefined,
     token: undefined,
     slots: undefined,
+    transport: undefined,
     jsonFile: undefined,
     counting: 'once',
     notes: [],
@@ -188,9 +191,15 @@ function applyLong(options: AbOptions, name: string, value: string): AbCommandLi
   if (name === 'agents-at' || name === 'coordinator') options.coordinatorUrl = value;
   else if (name === 'token') options.token = value;
   else if (name === 'slots') options.slots = value;
+  else if (name === 'transport') options.transport = transportOf(value);
   else if (name === 'ab-counting') options.counting = countingOf(value);
   else options.jsonFile = value;
   return undefined;
+}
+
+function transportOf(value: string): TransportWish {
+  if (isTransportWish(value)) return value;
+  throw usageMistake(`invalid --transport ${value}: give ${TRANSPORT_NAMES.join(', ')}`);
 }
 
 function countingOf(value: string): AbCounting {

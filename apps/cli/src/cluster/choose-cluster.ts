@@ -1,6 +1,8 @@
-import type { Plan } from '@broadside/shared';
+import { EXIT, type Plan } from '@broadside/shared';
+import { CliError } from '../cli-error.js';
 import { coordinatorAddress } from '../client/coordinator-client.js';
 import { fromEnvironment } from '../flags.js';
+import type { TransportWish } from '../transport-flag.js';
 import type { OpenCluster } from './open-cluster.js';
 
 export interface ClusterChoice {
@@ -13,6 +15,8 @@ export interface ClusterChoice {
   };
   /** What is to be run: an embedded cluster offers the slots that it can use. */
   readonly plan: Pick<Plan, 'slots' | 'connections'>;
+  /** What the embedded engines use; agents elsewhere have their own. */
+  readonly transport?: TransportWish | undefined;
   /** Told when an embedded start takes longer than a moment. */
   readonly onSlowStart: () => void;
 }
@@ -24,19 +28,26 @@ const SLOW_START_MS = 300;
  * Addresses are checked now; the embedded one starts only when the returned function is called.
  * @throws CliError with EXIT.usage.
  */
-export function chooseCluster({ remote, plan, onSlowStart }: ClusterChoice): () => Promise<OpenCluster> {
+export function chooseCluster(choice: ClusterChoice): () => Promise<OpenCluster> {
+  const { remote } = choice;
   const url = remote?.url ?? (remote === undefined ? undefined : fromEnvironment('BROADSIDE_COORDINATOR'));
-  if (remote === undefined || url === undefined) return () => openEmbedded(plan, onSlowStart);
+  if (remote === undefined || url === undefined) return () => openEmbedded(choice);
   const flag = remote.url === undefined ? 'BROADSIDE_COORDINATOR' : remote.flag;
+  if (choice.transport !== undefined) {
+    throw new CliError(
+      EXIT.usage,
+      `--transport belongs to the agents there (broadside agent --transport …), because ${flag} names a coordinator`,
+    );
+  }
   const address = coordinatorAddress(flag, url, remote.token ?? fromEnvironment('BROADSIDE_TOKEN'));
   return () => Promise.resolve({ address, close: () => Promise.resolve() });
 }
 
-async function openEmbedded(plan: ClusterChoice['plan'], onSlowStart: () => void): Promise<OpenCluster> {
+async function openEmbedded({ plan, transport, onSlowStart }: ClusterChoice): Promise<OpenCluster> {
   const timer = setTimeout(onSlowStart, SLOW_START_MS);
   try {
     const { startEmbeddedCluster } = await import('./embedded-cluster.js');
-    return await startEmbeddedCluster(plan);
+    return await startEmbeddedCluster(plan, transport);
   } finally {
     clearTimeout(timer);
   }

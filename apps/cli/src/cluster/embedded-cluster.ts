@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import type { Plan } from '@broadside/shared';
+import type { TransportWish } from '../transport-flag.js';
 import { closeWithin } from './closing.js';
 import type { OpenCluster } from './open-cluster.js';
 
@@ -11,7 +12,10 @@ const MAX_EXTRA_SLOTS = 256;
  * A coordinator and an agent in this process, for one command: nothing is kept, nobody else can reach it.
  * Runs take the same way as on a cluster: REST, queue, agent socket, live stream.
  */
-export async function startEmbeddedCluster(plan: Pick<Plan, 'slots' | 'connections'>): Promise<OpenCluster> {
+export async function startEmbeddedCluster(
+  plan: Pick<Plan, 'slots' | 'connections'>,
+  transport?: TransportWish,
+): Promise<OpenCluster> {
   const { startCoordinator } = await import('@broadside/coordinator');
   // Loopback is shared with every user of the machine, and a load cluster obeys whoever reaches it.
   const token = randomBytes(24).toString('base64url');
@@ -29,6 +33,7 @@ export async function startEmbeddedCluster(plan: Pick<Plan, 'slots' | 'connectio
       coordinatorUrl: coordinator.url,
       joinToken: coordinator.joinToken,
       slots: slotsFor(plan),
+      ...(transport === undefined ? {} : { transport }),
       ...(coordinator.agentQueue === undefined ? {} : { queue: coordinator.agentQueue }),
     });
     return {

@@ -47,6 +47,7 @@ async function executeOptions(options: AbOptions): Promise<number> {
   const openCluster = chooseCluster({
     remote: { flag: '--agents-at', url: options.coordinatorUrl, token: options.token },
     plan,
+    transport: options.transport,
     onSlowStart: () => process.stderr.isTTY && writeNote('starting…'),
   });
   for (const note of options.notes) writeNote(note);

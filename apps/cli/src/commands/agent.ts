@@ -6,6 +6,7 @@ import { help } from '../help/agent.help.js';
 import { writeNote, writeOut } from '../output/streams.js';
 import { readNamedFile } from '../run/read-file.js';
 import { StopSignals } from '../run/stop-signals.js';
+import { transportFlag } from '../transport-flag.js';
 
 const FLAGS = {
   join: { type: 'string' },
@@ -14,6 +15,7 @@ const FLAGS = {
   slots: { type: 'string' },
   name: { type: 'string' },
   redis: { type: 'string' },
+  transport: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -36,6 +38,7 @@ export async function execute(words: readonly string[]): Promise<number> {
     least: 1,
     most: LIMITS.maxShards,
   });
+  const transport = transportFlag(values.transport ?? fromEnvironment('BROADSIDE_TRANSPORT'));
   const redisUrl = values.redis ?? fromEnvironment('BROADSIDE_REDIS_URL');
   const { startAgent } = await import('@broadside/agent');
   const signals = new StopSignals();
@@ -45,6 +48,7 @@ export async function execute(words: readonly string[]): Promise<number> {
     ...(slots === undefined ? {} : { slots }),
     ...(values.name === undefined ? {} : { name: values.name }),
     ...(redisUrl === undefined ? {} : { redisUrl }),
+    ...(transport === undefined ? {} : { transport }),
   });
   writeNote(`agent ${agent.name} offers ${agent.slots} slots to ${url}`);
   signals.onFirst(() => {

@@ -9,20 +9,27 @@ import { stderrProgress, writeOut } from '../output/streams.js';
 import { fireRun } from '../run/fire-run.js';
 import { exitCodeOfSignal, StopSignals } from '../run/stop-signals.js';
 import { startTrialTarget } from '../target/trial-target.js';
+import { transportFlag } from '../transport-flag.js';
 
 /** Long enough for a few lines of progress, short enough for a first impression. */
 const DURATION_MS = 4_000;
 const CONNECTIONS = 20;
 const REPLY_BYTES = 100;
 
+const FLAGS = {
+  transport: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
 /** `broadside demo`: everything real, everything on this machine, nothing left behind. */
 export async function execute(words: readonly string[]): Promise<number> {
-  const { values, positionals } = readFlags('demo', words, { help: { type: 'boolean', short: 'h' } });
+  const { values, positionals } = readFlags('demo', words, FLAGS);
   if (values.help === true) {
     await writeOut(help);
     return EXIT.ok;
   }
   refuseWords('demo', positionals);
+  const transport = transportFlag(values.transport);
   const signals = new StopSignals();
   const view = new ProgressView(stderrProgress(), () => performance.now());
   const target = await startTrialTarget({
@@ -38,7 +45,7 @@ export async function execute(words: readonly string[]): Promise<number> {
     const report = await fireRun({
       plan,
       // The demo shows this machine, whatever BROADSIDE_COORDINATOR says.
-      openCluster: chooseCluster({ plan, onSlowStart: () => view.show('starting…') }),
+      openCluster: chooseCluster({ plan, transport, onSlowStart: () => view.show('starting…') }),
       signals,
       onMessage: (message) => {
         if (message.kind === 'second') view.show(progressLine(message, plan));

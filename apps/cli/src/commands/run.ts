@@ -37,6 +37,7 @@ async function fireAndReport(request: RunRequest, json: JsonDestination | undefi
   const openCluster = chooseCluster({
     remote: { flag: '--coordinator', url: request.coordinatorUrl, token: request.token },
     plan: request.plan,
+    transport: request.transport,
     onSlowStart: () => process.stderr.isTTY && show('starting…'),
   });
   const signals = new StopSignals();

@@ -2,11 +2,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EXIT, LIMITS } from '@broadside/shared';
+import { CliError } from '../cli-error.js';
 import { closeWithin } from '../cluster/closing.js';
 import { fromEnvironment, readFlags, refuseWords, wholeNumberFlag } from '../flags.js';
 import { help } from '../help/serve.help.js';
 import { writeNote, writeOut } from '../output/streams.js';
 import { StopSignals } from '../run/stop-signals.js';
+import { type TransportWish, transportFlag } from '../transport-flag.js';
 
 const FLAGS = {
   host: { type: 'string' },
@@ -18,6 +20,7 @@ const FLAGS = {
   token: { type: 'string' },
   'join-token': { type: 'string' },
   slots: { type: 'string' },
+  transport: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -34,6 +37,7 @@ const VARIABLE_OF_FLAG = {
   token: 'BROADSIDE_TOKEN',
   'join-token': 'BROADSIDE_JOIN_TOKEN',
   slots: 'BROADSIDE_SLOTS',
+  transport: 'BROADSIDE_TRANSPORT',
 } as const;
 
 type Setting = keyof typeof VARIABLE_OF_FLAG;
@@ -54,7 +58,14 @@ export async function execute(words: readonly string[]): Promise<number> {
     (redisUrl === undefined ? availableParallelism() : 0);
   const port = wholeNumberFlag('--port', setting('port'), { least: 0, most: 65_535 }) ?? DEFAULT_PORT;
   const options = { ...given(setting), host: setting('host') ?? '127.0.0.1', port };
-  return await serve(options, slots);
+  const transport = transportFlag(setting('transport'));
+  if (values.transport !== undefined && slots === 0) {
+    throw new CliError(
+      EXIT.usage,
+      '--transport: there are no slots here; give it to the agents (broadside agent --transport …)',
+    );
+  }
+  return await serve(options, { slots, transport });
 }
 
 /** Options of the coordinator that were given; the rest is left to its own defaults. */
@@ -81,7 +92,13 @@ interface CoordinatorSettings {
   readonly joinToken?: string;
 }
 
-async function serve(settings: CoordinatorSettings, slots: number): Promise<number> {
+/** The slots in this process, and what their engines use. */
+interface OwnSlots {
+  readonly slots: number;
+  readonly transport: TransportWish | undefined;
+}
+
+async function serve(settings: CoordinatorSettings, { slots, transport }: OwnSlots): Promise<number> {
   const signals = new StopSignals();
   const stopped = new Promise<void>((resolve) => signals.onFirst(resolve));
   const { startCoordinator } = await import('@broadside/coordinator');
@@ -94,6 +111,7 @@ async function serve(settings: CoordinatorSettings, slots: number): Promise<numb
         coordinatorUrl: coordinator.url,
         joinToken: coordinator.joinToken,
         slots,
+        ...(transport === undefined ? {} : { transport }),
         ...(coordinator.agentQueue === undefined ? {} : { queue: coordinator.agentQueue }),
       });
       closing.unshift(() => agent.close());

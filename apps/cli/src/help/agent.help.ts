@@ -9,4 +9,5 @@ what was measured is delivered; a second signal leaves at once.
   --slots N           number of slots, one engine thread each (one per core)
   --name TEXT         name in reports (the host's name)
   --redis URL         address of Redis, if it differs from what the coordinator says (BROADSIDE_REDIS_URL)
+  --transport WHICH   auto, io_uring, epoll or socket (auto, or BROADSIDE_TRANSPORT)
 `;

@@ -26,6 +26,7 @@ Flags override the plan file.
       --bind A,B,…         local addresses for the connections, in turn
       --addresses WHICH    of a name with several: first, or spread over all (first)
       --socket-buffer N    bytes of each socket's send and receive buffer
+      --connect-to H[:P]   connect there instead of to the URL's host and port
       --unix-socket PATH   connect to this socket instead of the URL's host
       --proxy URL          go through an HTTP proxy, http://host[:port] (8080)
       --proxy-user N:P     basic authentication with the proxy
@@ -41,6 +42,7 @@ Flags override the plan file.
       --resume-sessions    new connections resume a TLS session
       --slots N            number of engine threads (as many as are free)
       --on-agent-loss WHAT load of a lost agent: rebalance, continue without, or abort (rebalance)
+      --transport WHICH    auto, io_uring, epoll or socket, for the engines of this process (auto)
       --name TEXT          shown in lists and reports
       --json FILE          write the full report as JSON; - is stdout
       --coordinator URL    run there instead of here (or BROADSIDE_COORDINATOR)

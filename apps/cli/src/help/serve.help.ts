@@ -11,8 +11,9 @@ Starts a coordinator. Without --redis everything is embedded: queue, store and s
   --token T           token for people and programs that fire runs
   --join-token T      token for agents; one is made up when it is missing on loopback
   --slots N           slots in this process (one per core; 0 with --redis)
+  --transport WHICH   auto, io_uring, epoll or socket, for these slots (auto)
 
 Each option may come from the environment instead: BROADSIDE_HOST, BROADSIDE_PORT, BROADSIDE_DATA_DIR,
 BROADSIDE_DATABASE_URL, BROADSIDE_REDIS_URL, BROADSIDE_AGENT_REDIS_URL, BROADSIDE_TOKEN, BROADSIDE_JOIN_TOKEN,
-BROADSIDE_SLOTS. Tokens belong there: command lines can be seen by others.
+BROADSIDE_SLOTS, BROADSIDE_TRANSPORT. Tokens belong there: command lines can be seen by others.
 `;

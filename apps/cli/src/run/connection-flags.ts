@@ -10,6 +10,7 @@ export const CONNECTION_FLAGS = {
   proxy: { type: 'string' },
   'proxy-user': { type: 'string' },
   'unix-socket': { type: 'string' },
+  'connect-to': { type: 'string' },
   bind: { type: 'string' },
   addresses: { type: 'string' },
   'connect-timeout': { type: 'string' },
@@ -41,6 +42,7 @@ export async function connectionPlanFields(
   if (values.proxy !== undefined) fields['proxy'] = values.proxy;
   if (values['proxy-user'] !== undefined) fields['proxyUser'] = values['proxy-user'];
   if (values['unix-socket'] !== undefined) fields['unixSocket'] = values['unix-socket'];
+  if (values['connect-to'] !== undefined) fields['connectTo'] = values['connect-to'];
   if (values.bind !== undefined) fields['bind'] = values.bind;
   if (values.addresses !== undefined) fields['addresses'] = values.addresses;
   if (values['connect-timeout'] !== undefined) {
@@ -102,6 +104,7 @@ export const FLAG_OF_CONNECTION_FIELD: Readonly<
   proxy: { flag: '--proxy', value: 'proxy' },
   proxyUser: { flag: '--proxy-user', value: 'proxy-user' },
   unixSocket: { flag: '--unix-socket', value: 'unix-socket' },
+  connectTo: { flag: '--connect-to', value: 'connect-to' },
   bind: { flag: '--bind', value: 'bind' },
   addresses: { flag: '--addresses', value: 'addresses' },
   connectTimeout: { flag: '--connect-timeout', value: 'connect-timeout' },

@@ -137,6 +137,7 @@ describe('mistakes of run', () => {
     [['--bind', '127.0.0.2,lo', 'http://h/'], /^--bind: must be an IPv4 or IPv6 address/],
     [['--unix-socket', 'a.sock', 'http://h/'], /^--unix-socket: must be an absolute path/],
     [['--unix-socket', '/a', '--proxy', 'h', 'http://h/'], /^--unix-socket: cannot be used with proxy/],
+    [['--connect-to', 'http://h/', 'http://h/'], /^--connect-to: must be host\[:port\]/],
     [['--addresses', 'all', 'http://h/'], /^--addresses: must be first or spread/],
     [['--connect-timeout', '0', 'http://h/'], /^--connect-timeout: must be a duration/],
     [['--socket-buffer', '4k', 'http://h/'], /^--socket-buffer: must be a whole number/],

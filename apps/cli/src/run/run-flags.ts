@@ -1,6 +1,7 @@
 import { EXIT, LIMITS, type Plan, parsePlan } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
 import { type ReadFlags, readFlags } from '../flags.js';
+import { type TransportWish, transportFlag } from '../transport-flag.js';
 import {
   CONNECTION_FLAGS,
   connectionPlanFields,
@@ -17,6 +18,7 @@ export interface RunRequest {
   readonly jsonFile: string | undefined;
   readonly coordinatorUrl: string | undefined;
   readonly token: string | undefined;
+  readonly transport: TransportWish | undefined;
   readonly quiet: boolean;
 }
 
@@ -39,6 +41,7 @@ const FLAGS = {
   json: { type: 'string' },
   coordinator: { type: 'string' },
   token: { type: 'string' },
+  transport: { type: 'string' },
   quiet: { type: 'boolean', short: 'q' },
   help: { type: 'boolean', short: 'h' },
 } as const;
@@ -58,6 +61,7 @@ export async function readRunRequest(words: readonly string[]): Promise<RunReque
     const given = what === undefined ? '' : `, not ${positionals.length}`;
     throw new CliError(EXIT.usage, `run: give one URL or one plan file${given}; see \`broadside help run\``);
   }
+  const transport = transportFlag(values.transport);
   const file = isPlanFileName(what) ? await readPlanFile(what) : undefined;
   const parsed = parsePlan({ ...(file?.value ?? { target: what }), ...(await planFields(values, file)) });
   if (!parsed.ok) {
@@ -69,6 +73,7 @@ export async function readRunRequest(words: readonly string[]): Promise<RunReque
     jsonFile: values.json,
     coordinatorUrl: values.coordinator,
     token: values.token,
+    transport,
     quiet: values.quiet ?? false,
   };
 }

@@ -20,6 +20,7 @@ export class SecondSum {
   #isWarmup = false;
   #inFlight = 0;
   #openConnections = 0;
+  #openConnectionsMax = 0;
   #busyShareMax = 0;
   #maxima: ReturnType<typeof maximaOf> = {};
 
@@ -27,6 +28,7 @@ export class SecondSum {
     addCounters(this.#counters, interval.counters);
     this.#inFlight += gaugeOf(interval, 'inFlight');
     this.#openConnections += gaugeOf(interval, 'openConnections');
+    this.#openConnectionsMax += gaugeOf(interval, 'openConnectionsMax');
     this.#busyShareMax = Math.max(this.#busyShareMax, gaugeOf(interval, 'busyShare'));
     this.#maxima = worseOf(this.#maxima, maximaOf(interval));
     this.#isWarmup ||= interval.isWarmup === true;
@@ -36,11 +38,12 @@ export class SecondSum {
     this.#corrected = withMore(this.#corrected, interval.histograms[HISTOGRAM.corrected]);
   }
 
-  /** Adds the slice that follows: counts add up, readings are the later ones. */
+  /** Adds the slice that follows: counts add up, maxima are the larger ones, other readings the later ones. */
   addFollowing(later: SecondSum): void {
     addCounters(this.#counters, later.#counters);
     this.#inFlight = later.#inFlight;
     this.#openConnections = later.#openConnections;
+    this.#openConnectionsMax = Math.max(this.#openConnectionsMax, later.#openConnectionsMax);
     this.#busyShareMax = Math.max(this.#busyShareMax, later.#busyShareMax);
     this.#maxima = worseOf(this.#maxima, later.#maxima);
     this.#isWarmup &&= later.#isWarmup;
@@ -57,6 +60,7 @@ export class SecondSum {
       failed: failedOf(this.#counters),
       inFlight: this.#inFlight,
       openConnections: this.#openConnections,
+      openConnectionsMax: this.#openConnectionsMax,
       bytesReceived: counterOf(this.#counters, 'bytesReceived'),
       ...(this.#latency === undefined
         ? {}
@@ -106,6 +110,10 @@ export function foldSeconds(earlier: Second, later: Second): Second {
     failed: earlier.failed + later.failed,
     inFlight: later.inFlight,
     openConnections: later.openConnections,
+    openConnectionsMax: Math.max(
+      earlier.openConnectionsMax ?? earlier.openConnections,
+      later.openConnectionsMax ?? later.openConnections,
+    ),
     bytesReceived: earlier.bytesReceived + later.bytesReceived,
     ...(maxUs < 0 ? {} : { maxUs }),
     ...(earlier.isWarmup === true && later.isWarmup === true ? { isWarmup: true as const } : {}),

@@ -1,4 +1,4 @@
-import type { ColumnType, Selectable } from 'kysely';
+import type { ColumnType } from 'kysely';
 
 /**
  * JSON documents are read as unknown, because what is in a store is input like any other and is checked
@@ -57,6 +57,3 @@ export interface StoreSchema {
   intervals: IntervalsTable;
 }
 
-export type RunRow = Selectable<RunsTable>;
-export type ShardRow = Selectable<ShardsTable>;
-export type IntervalRow = Selectable<IntervalsTable>;

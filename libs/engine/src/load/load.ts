@@ -27,6 +27,7 @@ import { mayRepeat } from './may-repeat.js';
 import { NO_FAILURE } from './outcomes.js';
 import type { RequestSource } from './request-source.js';
 import { Requests } from './requests.js';
+import { servedHistogramsOf } from './served-histograms.js';
 
 /**
  * How long the target may take to close a connection whose end it has announced, or that HTTP/1.0 without
@@ -112,12 +113,7 @@ export abstract class Load {
       deadlines: this.deadlines,
       onProbeSettled: (failure, tookUs, errno) => this.#onProbeSettled(failure, tookUs, errno),
     });
-    this.#served = new Map([
-      [CLOSED_BY_US, recorder.servedClosedByUs],
-      [CLOSED_ANNOUNCED, recorder.servedClosedAnnounced],
-      [CLOSED_UNANNOUNCED, recorder.servedClosedUnannounced],
-      [CLOSED_IDLE, recorder.servedClosedIdle],
-    ]);
+    this.#served = servedHistogramsOf(recorder);
   }
 
   get inFlight(): number {
@@ -139,10 +135,7 @@ export abstract class Load {
     if (this.requests.takeProbe(0, connection, nowUs)) this.connect(0, connection, nowUs);
   }
 
-  /**
-   * @param referenceBytes body length that replies must have; −1: any.
-   * @param startUs what planned times count from.
-   */
+  /** @param referenceBytes body length that replies must have; −1: any. @param startUs planned times count from it. */
   start(referenceBytes: number, startUs: number): void {
     this.isHeld = false;
     this.requests.outcomes.referenceBytes = referenceBytes;
@@ -188,7 +181,7 @@ export abstract class Load {
     const connection = this.at(index);
     this.#recorder.count(OPENED, 1);
     this.#recorder.connect.record(nowUs - connection.askedUs);
-    this.openConnections++;
+    this.#recorder.noteOpen(++this.openConnections);
     this.#patience.noteOpened();
     connection.backoffMs = 0;
     connection.replies = 0;
@@ -396,7 +389,7 @@ export abstract class Load {
 
   /** An open connection is gone. @param counter says why. */
   #drop(connection: Connection, counter: number): void {
-    this.openConnections--;
+    this.#recorder.noteOpen(--this.openConnections);
     this.#recorder.count(counter, 1);
     this.#served.get(counter)?.record(connection.replies);
   }

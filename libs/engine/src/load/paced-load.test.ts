@@ -146,6 +146,21 @@ describe('more than the target can do', () => {
     expect(run.histogram('sendLag').percentileUs(50)).toBeGreaterThan(1_900_000);
   });
 
+  it('still sends what a stall at the very end held up, within the grace that replies have', async () => {
+    const script: NetworkScript = {
+      onOpen: opens,
+      onSend: (_, nowUs) => {
+        const elapsedUs = nowUs - START_US;
+        const isFrozen = elapsedUs > 9.7e6 && elapsedUs < 10.2e6;
+        return [{ afterUs: 1_000 + (isFrozen ? 10.2e6 - elapsedUs : 0), bytes: reply(10) }];
+      },
+    };
+    const run = await simulate(paced(100, { connections: 2 }), script);
+    expect([run.count('planned'), run.count('sent'), run.count('completed')]).toEqual([1_000, 1_000, 1_000]);
+    expect(run.histogram('corrected').maxUs).toBeGreaterThan(480_000);
+    expect(run.network.elapsedUs).toBeLessThan(10.4e6);
+  });
+
   it('names the missing connection as the reason for what was due at the end', async () => {
     const run = await simulate(paced(10, { connections: 1, durationMs: 1_000, timeoutMs: 60_000 }), {
       onOpen: opens,

@@ -1,5 +1,6 @@
 import { COUNTER, type Shard, type ShardPacing } from '@broadside/shared/engine';
-import { type Schedule, scheduleOf } from '../pacer/schedule.js';
+import type { Schedule } from '../pacer/schedule.js';
+import { scheduleOf } from '../pacer/schedule-of.js';
 import type { Recorder } from '../recorder/recorder.js';
 import type { RequestSource } from './request-source.js';
 

@@ -174,6 +174,7 @@ export class Requests {
     if (this.#isProbing) {
       this.#isProbing = false;
       this.#options.onProbeSettled(failure, nowUs - (this.#flights.startUs[place] ?? 0), errno);
-    } else if (this.inFlight === 0 && this.#source.isExhausted) this.#transport.wake();
+    } else if (this.inFlight === 0 && this.#source.nextUs === Number.POSITIVE_INFINITY)
+      this.#transport.wake();
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom, TEST_SEED } from '../testing/seeded-random.js';
-import { type Schedule, scheduleOf } from './schedule.js';
+import type { Schedule } from './schedule.js';
+import { scheduleOf } from './schedule-of.js';
 
 type Pacing = Parameters<typeof scheduleOf>[0];
 

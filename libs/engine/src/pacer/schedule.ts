@@ -1,8 +1,3 @@
-import type { ShardPacing } from '@broadside/shared/engine';
-import { ConstantRate } from './constant-rate.js';
-import { PoissonArrivals } from './poisson-arrivals.js';
-import { StagedRate } from './staged-rate.js';
-
 /**
  * The one schedule of all shards of a run: a pure function from the number of a request to its planned time, so
  * that no rounding adds up and each shard can look up the times of the numbers it owns.
@@ -19,12 +14,4 @@ export interface Schedule {
 export interface RateCurve {
   /** When so many requests (a fraction too) are due, in µs; Infinity when that never happens. */
   timeOfUs(requests: number): number;
-}
-
-/** The schedule that a shard's pacing describes: evenly spaced or random arrivals, at a fixed or staged rate. */
-export function scheduleOf(pacing: Pick<ShardPacing, 'arrivals' | 'seed' | 'rate' | 'stages'>): Schedule {
-  const { arrivals, seed, rate, stages } = pacing;
-  const curve = stages === undefined ? new ConstantRate(rate) : new StagedRate(rate, stages);
-  if (arrivals === 'poisson') return new PoissonArrivals(curve, seed);
-  return { plannedUs: (index) => curve.timeOfUs(index) };
 }

@@ -44,6 +44,8 @@ export class Recorder implements Readonly<Record<HistogramName, LiveHistogram>> 
   readonly #totalHistograms = HISTOGRAM_NAMES.map(() => new Histogram());
   #totalGauges: Float64Array = new Float64Array(GAUGE_NAMES.length);
   #takes = 0;
+  #open = 0;
+  #openMax = 0;
 
   /** @param counter position in `COUNTER_NAMES`. */
   count(counter: number, amount: number): void {
@@ -53,6 +55,12 @@ export class Recorder implements Readonly<Record<HistogramName, LiveHistogram>> 
   /** @param failure position in `FAILURE_CLASSES`. */
   countFailure(failure: number): void {
     this.count(FIRST_FAILURE + failure, 1);
+  }
+
+  /** So many connections are open from now on. */
+  noteOpen(connections: number): void {
+    this.#open = connections;
+    if (connections > this.#openMax) this.#openMax = connections;
   }
 
   countStatus(status: number): void {
@@ -69,6 +77,8 @@ export class Recorder implements Readonly<Record<HistogramName, LiveHistogram>> 
     this.#counters.fill(0);
     const histograms = HISTOGRAM_NAMES.map((name) => this[name].take());
     gauges[GAUGE.sendLagMaxUs] = Math.max(histograms[HISTOGRAM.sendLag]?.maxUs ?? 0, 0);
+    gauges[GAUGE.openConnectionsMax] = this.#openMax;
+    this.#openMax = this.#open;
     const statusCounts = new Map<number, number>();
     for (let status = 0; status < STATUS_CODES; status++) {
       const count = this.#statusCounts[status] ?? 0;

@@ -39,7 +39,7 @@ describe('names on the wire', () => {
         'servedClosedAnnounced servedClosedUnannounced servedClosedIdle tls',
       gauges:
         'inFlight openConnections busyShare cpuUs sendLagMaxUs firstSendUs lastEventUs elapsedUs ' +
-        'runDelayUs stealShare involuntarySwitches gcPauseUs descriptors',
+        'runDelayUs stealShare involuntarySwitches gcPauseUs descriptors openConnectionsMax',
     });
   });
 

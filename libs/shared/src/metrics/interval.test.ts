@@ -80,6 +80,7 @@ describe('mergeGauges', () => {
         {
           inFlight: 9,
           openConnections: 8,
+          openConnectionsMax: 9,
           busyShare: 0.9,
           cpuUs: 100,
           sendLagMaxUs: 50,
@@ -91,6 +92,7 @@ describe('mergeGauges', () => {
       spanned({
         inFlight: 1,
         openConnections: 2,
+        openConnectionsMax: 8,
         busyShare: 0.1,
         cpuUs: 11,
         sendLagMaxUs: 7,
@@ -101,6 +103,7 @@ describe('mergeGauges', () => {
     const { gauges: expected } = spanned({
       inFlight: 1,
       openConnections: 2,
+      openConnectionsMax: 9,
       busyShare: 0.7,
       cpuUs: 111,
       sendLagMaxUs: 50,

@@ -66,6 +66,8 @@ export const GAUGE_NAMES = [
   'gcPauseUs',
   /** Open file descriptors of the whole process at the end of the interval; −1 where nobody tells. */
   'descriptors',
+  /** Most connections that were open at one instant of the interval. */
+  'openConnectionsMax',
 ] as const;
 export type GaugeName = (typeof GAUGE_NAMES)[number];
 export const GAUGE: Readonly<Record<GaugeName, number>> = Object.freeze(
@@ -150,6 +152,7 @@ const GAUGE_MERGE: Readonly<Record<GaugeName, GaugeMerge>> = {
   involuntarySwitches: 'knownSum',
   gcPauseUs: 'knownSum',
   descriptors: 'knownMax',
+  openConnectionsMax: 'max',
 };
 
 /** Merges an interval with the one that follows it, both or neither of the warm-up: coarser time, same counts. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
 import { utf8Bytes } from './body-bytes.js';
-import { parseProxy } from './proxy.js';
+import { parsePlace, parseProxy } from './proxy.js';
 import { tlsSchema } from './tls.schema.js';
 
 /** `name:password`; no line break, because both end in a header line. */
@@ -36,6 +36,15 @@ export const connectionFields = {
       (path) => utf8Bytes(path) <= LIMITS.maxUnixSocketPathBytes,
       `must be at most ${LIMITS.maxUnixSocketPathBytes} bytes`,
     )
+    .optional(),
+  /** `host[:port]` to connect to instead of the target's; Host header and TLS names stay the target's. */
+  connectTo: z
+    .string()
+    .max(LIMITS.maxTargetLength)
+    .superRefine((address, context) => {
+      const isPlace = !address.includes('/') && typeof parsePlace(address, 1) !== 'string';
+      if (!isPlace) context.addIssue({ code: 'custom', message: 'must be host[:port]' });
+    })
     .optional(),
   /** Local addresses that connections are bound to, in turn; a list, or text with commas. */
   bind: z

@@ -219,8 +219,13 @@ export const planSchema = planFields
     together(['tls', 'target'], ({ tls, target }) =>
       tls !== undefined && !target.startsWith('https://') ? 'needs an https target' : undefined,
     ),
-    together(['unixSocket', 'proxy', 'bind', 'addresses'], (plan) => {
-      const other = (['proxy', 'bind', 'addresses'] as const).find((name) => plan[name] !== undefined);
+    together(['connectTo', 'proxy'], ({ connectTo, proxy }) =>
+      connectTo !== undefined && proxy !== undefined ? 'cannot be used with proxy' : undefined,
+    ),
+    together(['unixSocket', 'proxy', 'connectTo', 'bind', 'addresses'], (plan) => {
+      const other = (['proxy', 'connectTo', 'bind', 'addresses'] as const).find(
+        (name) => plan[name] !== undefined,
+      );
       return plan.unixSocket !== undefined && other !== undefined
         ? `cannot be used with ${other}`
         : undefined;

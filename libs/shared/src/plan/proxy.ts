@@ -15,12 +15,21 @@ export const DEFAULT_PROXY_PORT = 8_080;
  */
 export function parseProxy(address: string): Proxy | string {
   if (/^https:/i.test(address)) return 'proxies are spoken to by http:// only';
+  return parsePlace(address, DEFAULT_PROXY_PORT);
+}
+
+/**
+ * Splits `[http://]host[:port]`: a place to connect to, without a path.
+ * @param defaultPort for an address without a port, or with port 0.
+ * @returns the parts, or one sentence that says what is wrong.
+ */
+export function parsePlace(address: string, defaultPort: number): Proxy | string {
   const parsed = parseTarget(address);
   if (typeof parsed === 'string') {
     return parsed.includes('user name') ? 'must not hold a user name or password; use proxyUser' : parsed;
   }
   if (parsed.path !== '/') return 'must be http://host:port, without a path';
-  // The usual port of http is not the usual port of a proxy, so it counts only where it is written.
+  // The usual port of http is not the default here, so it counts only where it is written.
   const hasPort = /:0*[1-9]\d*\/?$/.test(address.replace(/^http:\/\//, '').replace(/^\[[^\]]*\]/, ''));
-  return { host: parsed.host, port: hasPort ? parsed.port : DEFAULT_PROXY_PORT };
+  return { host: parsed.host, port: hasPort ? parsed.port : defaultPort };
 }

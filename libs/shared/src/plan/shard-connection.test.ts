@@ -28,6 +28,17 @@ describe('how a shard connects', () => {
   });
 
   it.each([
+    ['http://h.test/', 'other', { host: 'other', port: 80 }],
+    ['http://h.test:81/', 'other', { host: 'other', port: 81 }],
+    ['https://h.test/', '[::1]:8443', { host: '::1', port: 8_443 }],
+    ['https://h.test/', 'other:80', { host: 'other', port: 80 }],
+  ])('connects elsewhere when told to: %s to %s', (target, connectTo, place) => {
+    const shard = shardOf({ target, connectTo });
+    expect(shard.connection?.connectTo).toEqual(place);
+    expect(shard.request.headerLines[0]).toMatch(/^Host: h\.test(:81)?$/);
+  });
+
+  it.each([
     ['https://h.test/', undefined, 'h.test', 'h.test'],
     ['https://h.test/', 'other.test', 'other.test', 'other.test'],
     ['https://h.test/', '', '', 'h.test'],

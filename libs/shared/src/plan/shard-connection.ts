@@ -1,6 +1,6 @@
 import { base64OfUtf8 } from './base64.js';
 import type { Plan } from './plan.schema.js';
-import { parseProxy } from './proxy.js';
+import { parsePlace, parseProxy } from './proxy.js';
 import type { ShardConnection } from './shard.schema.js';
 import { hostHeaderOf, type Target } from './target.js';
 
@@ -12,6 +12,7 @@ export function shardConnectionOf(plan: Plan, target: Target): ShardConnection {
     ...(plan.bind === undefined ? {} : { bind: plan.bind }),
     ...(plan.addresses === undefined ? {} : { addresses: plan.addresses }),
     ...(plan.socketBufferBytes === undefined ? {} : { socketBufferBytes: plan.socketBufferBytes }),
+    ...connectToOf(plan, target),
     ...proxyOf(plan, target),
     ...(target.scheme === 'https' ? { tls: tlsOf(plan, target) } : {}),
   };
@@ -27,6 +28,13 @@ export function requestTargetOf(plan: Plan, target: Target): string {
 /** The Proxy-Authorization line, for whoever of the two requests the proxy reads. */
 export function proxyAuthorizationLines({ proxyUser }: Plan): string[] {
   return proxyUser === undefined ? [] : [`Proxy-Authorization: Basic ${base64OfUtf8(proxyUser)}`];
+}
+
+function connectToOf({ connectTo }: Plan, target: Target): Pick<ShardConnection, 'connectTo'> {
+  if (connectTo === undefined) return {};
+  const place = parsePlace(connectTo, target.port);
+  if (typeof place === 'string') throw new TypeError(`plan with a bad connectTo: ${place}`);
+  return { connectTo: place };
 }
 
 function proxyOf(plan: Plan, target: Target): Pick<ShardConnection, 'proxy'> {
@@ -61,8 +69,8 @@ function tlsOf(plan: Plan, target: Target): NonNullable<ShardConnection['tls']> 
 /** For messages: where the connections go. */
 export function peerNameOf(connection: ShardConnection, target: Target, address: string): string {
   if (connection.unixSocket !== undefined) return `unix:${connection.unixSocket}`;
-  const { proxy } = connection;
-  const port = proxy?.port ?? target.port;
+  const { proxy, connectTo } = connection;
+  const port = (proxy ?? connectTo ?? target).port;
   const place = address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
   return proxy === undefined ? place : `${hostHeaderOf(target)} through ${place}`;
 }

@@ -23,6 +23,8 @@ export const shardConnectionSchema = z.object({
   connectTimeoutMs: z.int().min(1).max(LIMITS.maxTimeoutMs).optional(),
   /** Path to connect to instead of host and port. */
   unixSocket: z.string().max(LIMITS.maxUnixSocketPathBytes).optional(),
+  /** Place to connect to instead of the target's. */
+  connectTo: z.object({ host: z.string().min(1).max(255), port: z.int().min(1).max(65_535) }).optional(),
   /** Local addresses for the connections, in turn. */
   bind: z.array(z.string().max(64)).min(1).max(LIMITS.maxBindAddresses).optional(),
   addresses: z.enum(['first', 'spread']).optional(),

@@ -28,6 +28,8 @@ export const secondSchema = z.object({
   failed: z.number(),
   inFlight: z.number(),
   openConnections: z.number(),
+  /** Most connections that were open at once, added up over the shards; absent in reports of before. */
+  openConnectionsMax: z.number().optional(),
   bytesReceived: z.number(),
   /** Of the complete replies that ended in this second. */
   p50Us: z.number().optional(),

@@ -5,9 +5,9 @@
  *
  * - What comes back carries the connection's generation, which opening and closing change: it reaches nobody
  *   once the connection was closed.
- * - The kernel does not say when a send that went well is done (it would end the wait for nothing), but for
- *   each `UNCONFIRMED_BYTES`, as many as fit into any socket: sends that could overtake each other wait for
- *   the one that is confirmed.
+ * - The kernel does not say when a send that went well is done (it would end the wait for nothing), as long as
+ *   no more than `UNCONFIRMED_BYTES`, as many as fit into any empty socket, were sent since the target last
+ *   answered. Beyond, the socket may be full and sends could overtake each other: each waits for the one before.
  * - A closed descriptor lives on while something waits on it, so that this is cancelled first.
  * - A timer among the requests ends every wait within `TICK_US`, see `EpollTransport`.
  */
@@ -46,7 +46,7 @@ const COMPLETIONS_PER_CONNECTION = 4;
 const MIN_COMPLETIONS = 4_096;
 /** The kernel's own limit. */
 const MAX_COMPLETIONS = 65_536;
-/** Bytes that are sent before one send is to be confirmed. */
+/** Bytes that are sent without an answer of the target before each send is to be confirmed. */
 const UNCONFIRMED_BYTES = 8_192;
 
 const CLOSED = 0;
@@ -88,7 +88,7 @@ export class IoUringTransport implements Transport {
   readonly #fds: Int32Array;
   readonly #generations: Int32Array;
   readonly #errors: Int32Array;
-  /** Bytes sent since the last confirmation; −1 while one is awaited. */
+  /** Bytes sent since the target last answered; minus the size of the send whose confirmation is awaited. */
   readonly #unconfirmed: Int32Array;
   readonly #unsent = new UnsentBytes();
   /** Connections of which the loop has to tell something that was found in a command. */
@@ -102,6 +102,12 @@ export class IoUringTransport implements Transport {
   #sent: Uint8Array = new Uint8Array(0);
   #sentLow = 0;
   #sentHigh = 0;
+  /**
+   * The kernel reads bytes later, and the garbage collector does not know: what this turn has sent is kept until
+   * it was handed over, and per connection what waits for its confirmation.
+   */
+  readonly #handing: Uint8Array[] = [];
+  readonly #awaited: (Uint8Array | undefined)[];
   #isWoken = false;
   #idleUs = 0;
 
@@ -116,6 +122,7 @@ export class IoUringTransport implements Transport {
     this.#generations = new Int32Array(connections);
     this.#errors = new Int32Array(connections);
     this.#unconfirmed = new Int32Array(connections);
+    this.#awaited = Array.from({ length: connections });
     this.#tickAddress = libc.addressOf(this.#tick);
   }
 
@@ -209,6 +216,7 @@ export class IoUringTransport implements Transport {
         ring.enter(1, waitUs < TICK_US ? waitUs : -1);
         this.#idleUs += clock.nowUs() - nowUs;
       }
+      if (this.#handing.length > 0) this.#handing.length = 0;
       if (this.#failed.length > 0) this.#tellFailed(handler);
       this.#reap(handler, ring, buffers);
     }
@@ -242,6 +250,7 @@ export class IoUringTransport implements Transport {
       const generation = this.#generations[connection];
       const { bytes, sizeBytes } = this.#currentBuffers();
       const start = (flags >>> 16) * sizeBytes;
+      if ((this.#unconfirmed[connection] ?? 0) > 0) this.#unconfirmed[connection] = 0;
       handler.onData(connection, bytes, start, start + result);
       if (this.#generations[connection] !== generation) return;
     } else if (result !== -ENOBUFS) {
@@ -274,7 +283,7 @@ export class IoUringTransport implements Transport {
       this.#errors[connection] = result < 0 ? -result : EPIPE;
       this.#failed.push(connection);
     } else if (expected < 0) {
-      this.#unconfirmed[connection] = 0;
+      this.#unconfirmed[connection] = UNCONFIRMED_BYTES;
       this.#flush(connection);
     }
   }
@@ -335,6 +344,7 @@ export class IoUringTransport implements Transport {
     const size = bytes.length - offset;
     const isConfirmed = total >= UNCONFIRMED_BYTES;
     this.#unconfirmed[connection] = isConfirmed ? -size : total;
+    if (isConfirmed) this.#awaited[connection] = bytes;
     const at = this.#request(IORING_OP_SEND, this.#fds[connection] ?? -1, SENT, connection);
     if (!isConfirmed) entries[at] = IORING_OP_SEND | (IOSQE_CQE_SKIP_SUCCESS << 8);
     entries[at + 4] = this.#sentLow;
@@ -345,6 +355,7 @@ export class IoUringTransport implements Transport {
 
   #remember(bytes: Uint8Array): void {
     const address = this.#libc.addressOf(bytes);
+    this.#handing.push(this.#sent);
     this.#sent = bytes;
     this.#sentLow = address | 0;
     this.#sentHigh = Math.floor(address / WORD);

@@ -42,10 +42,12 @@ it('warns first, and has no times where nothing was timed', () => {
   expect(text).not.toContain('Connection Times');
 });
 
-it('names no concurrency for a run that had closed its connections when its only second was looked at', () => {
+it('names the most connections that were open at once, which a short run has closed by the end of its second', () => {
   const row = { second: 0, planned: 5, sent: 5, completed: 5, failed: 0, inFlight: 0, bytesReceived: 5 };
-  const notesWith = (openConnections: number): string =>
-    abNotes(sampleReport({ input: { seconds: [{ ...row, openConnections, busyShareMax: 0 }] } }));
-  expect(notesWith(7)).toContain('\nConcurrency achieved:   7\n');
-  expect(notesWith(0)).not.toContain('Concurrency achieved');
+  const notesWith = (open: { openConnections: number; openConnectionsMax?: number }): string =>
+    abNotes(sampleReport({ input: { seconds: [{ ...row, ...open, busyShareMax: 0 }] } }));
+  const achieved = 'Concurrency achieved:   ';
+  expect(notesWith({ openConnections: 0, openConnectionsMax: 7 })).toContain(`\n${achieved}7\n`);
+  expect(notesWith({ openConnections: 5 })).toContain(`\n${achieved}5\n`);
+  expect(notesWith({ openConnections: 0 })).not.toContain(achieved);
 });

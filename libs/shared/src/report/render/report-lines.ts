@@ -48,8 +48,10 @@ export function booksSentence(report: Report): string {
 
 /** Most connections that were open at once, from the merged seconds; undefined without any. */
 export function connectionsAchieved(report: Report): number | undefined {
-  const most = Math.max(0, ...report.seconds.map((second) => second.openConnections));
-  // Connections are counted where a second ends, and a run that is over by then has closed them all.
+  const most = report.seconds.reduce(
+    (sofar, { openConnections, openConnectionsMax = openConnections }) => Math.max(sofar, openConnectionsMax),
+    0,
+  );
   return most === 0 ? undefined : most;
 }
 

@@ -36,5 +36,6 @@ function paceText({ plan, counters, timeTakenUs }: Report): string {
     stages === undefined ? `${rate ?? 0}/s` : `${formatCounted(stages.length, 'stage')} of a rate`;
   const seconds = timeTakenUs / 1e6;
   const perSecond = seconds > 0 ? ` (${Number((counters.sent / seconds).toPrecision(6))}/s)` : '';
-  return `asked for ${asked}${kind}: ${formatCount(counters.planned)} planned, ${formatCount(counters.sent)} sent${perSecond}`;
+  const seen = `${formatCount(counters.planned)} planned, ${formatCount(counters.sent)} sent${perSecond}`;
+  return `asked for ${asked}${kind}: ${seen}`;
 }
