@@ -56,4 +56,3 @@ export interface StoreSchema {
   shards: ShardsTable;
   intervals: IntervalsTable;
 }
-
