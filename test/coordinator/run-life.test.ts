@@ -1,4 +1,4 @@
-import { type ErrorBody, ROUTES, type RunSummary } from '@broadside/shared';
+import { type AgentSummary, type ErrorBody, ROUTES, type RunSummary } from '@broadside/shared';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { CoordinatorUnderTest, plan, until } from './coordinator-under-test.js';
 
@@ -158,7 +158,7 @@ describe('stopping a run', () => {
 });
 
 describe('an agent that leaves', () => {
-  it('says what it did not send, and the run is not passed as whole', async () => {
+  it('gives what it did not send back, and another slot sends it', async () => {
     const hold = new Promise<void>(() => undefined);
     const leaving = await under.join({ agentId: 'leaving', slots: 1, holdAfterFirst: hold });
     await under.join({ agentId: 'other', slots: 1 });
@@ -167,9 +167,23 @@ describe('an agent that leaves', () => {
     leaving.drain();
     const { state, report } = await under.finished(runId);
     expect(state).toBe('finished');
-    expect(report?.verdict.outcome).toBe('inconclusive');
-    expect(report?.ledger.problems.join('\n')).toContain('left before its load was sent');
-    expect(report?.counters.planned).toBe(1_003);
+    expect(report?.ledger.problems).toEqual([]);
+    expect(report?.verdict.outcome).toBe('pass');
+    expect(report?.counters).toMatchObject({
+      planned: 1_003,
+      sent: 1_003,
+      completed: 1_003,
+      notSentStopped: 0,
+    });
+    const [loss] = report?.losses ?? [];
+    expect(loss).toMatchObject({
+      cause: 'left',
+      agentName: 'simulated-leaving',
+      rest: 'taken',
+      lostRequests: 0,
+    });
+    expect(loss?.takenBy).toMatchObject({ attempt: 2, agentName: 'simulated-other' });
+    expect(report?.shards).toHaveLength(3);
   });
 
   it('fails a run that has not begun when it is lost', async () => {
@@ -186,23 +200,87 @@ describe('an agent that leaves', () => {
 });
 
 describe('an agent that is lost', () => {
-  it('does not hang its run: the rest goes on, and the report names the agent', async () => {
+  it('has what was left of its load sent by another slot, and the books balance', async () => {
     const hold = new Promise<void>(() => undefined);
     const [doomed] = [
-      await under.join({ agentId: 'doomed', slots: 1, holdAfterFirst: hold }),
-      await under.join({ agentId: 'other', slots: 1 }),
+      await under.join({ agentId: 'doomed', slots: 1, holdAfterFirst: hold, inFlightAfterFirst: 3 }),
+      await under.join({ agentId: 'other', slots: 2 }),
     ];
-    const runId = await under.post(plan);
+    const runId = await under.post({ ...plan, slots: 2 });
     await doomed.next((message) => message.kind === 'ack');
     doomed.cut();
     const { state, report } = await under.finished(runId);
     expect(state).toBe('finished');
-    expect(report?.verdict.outcome).toBe('inconclusive');
-    expect(report?.ledger.problems.join('\n')).toContain('agent simulated-doomed was lost');
+    expect(report?.ledger.problems).toEqual([]);
+    expect(report?.verdict.outcome).toBe('pass');
+    expect(report?.lostWithAgent).toBe(3);
+    expect(report?.counters).toMatchObject({ planned: 1_003, sent: 1_003, completed: 1_000 });
+    expect(report?.verdict.reasons[0]).toMatch(/^agent simulated-doomed was lost with shard 0 .*3 requests/);
     expect(report?.agents.map((agent) => [agent.agentId, agent.lost])).toEqual([
       ['doomed', true],
       ['other', false],
     ]);
+  });
+
+  it('is left out where the plan wants that, and ends the run where it wants that', async () => {
+    const hold = new Promise<void>(() => undefined);
+    for (const onAgentLoss of ['continue', 'abort'] as const) {
+      const [doomed] = [
+        await under.join({ agentId: `doomed-${onAgentLoss}`, slots: 1, holdAfterFirst: hold }),
+        await under.join({ agentId: `other-${onAgentLoss}`, slots: 2 }),
+      ];
+      const runId = await under.post({ ...plan, slots: 2, onAgentLoss });
+      await doomed.next((message) => message.kind === 'ack');
+      doomed.cut();
+      const { state, report } = await under.finished(runId);
+      expect(report?.ledger.problems).toEqual([]);
+      expect(report?.counters.planned).toBe(1_003);
+      expect(report?.notSentWithAgent).toBe(1_003 - (report?.counters.completed ?? 0));
+      expect([state, report?.verdict.outcome]).toEqual(
+        onAgentLoss === 'continue' ? ['finished', 'pass'] : ['aborted', 'aborted'],
+      );
+      await under.dismissAgents();
+    }
+  });
+
+  it('leaves the result open when no slot is free for what was left', async () => {
+    const hold = new Promise<void>(() => undefined);
+    const [doomed] = [
+      await under.join({ agentId: 'doomed', slots: 1, holdAfterFirst: hold }),
+      await under.join({ agentId: 'other', slots: 1, intervals: 40, pauseMs: 100 }),
+    ];
+    const runId = await under.post({ ...plan, requests: undefined, duration: '3s' });
+    await doomed.next((message) => message.kind === 'ack');
+    doomed.cut();
+    const { report } = await under.finished(runId);
+    expect(report?.ledger.problems).toEqual([]);
+    expect(report?.verdict.outcome).toBe('inconclusive');
+    expect(report?.verdict.reasons[0]).toBe(
+      'the rest of shard 0 was not sent after agent simulated-doomed had gone',
+    );
+  });
+
+  it('stops what it still does when it is back, and what it sent meanwhile is stated', async () => {
+    const hold = new Promise<void>(() => undefined);
+    const [cut] = [
+      await under.join({ agentId: 'cut', slots: 1, holdAfterFirst: hold }),
+      await under.join({ agentId: 'other', slots: 2, intervals: 20, pauseMs: 200 }),
+    ];
+    const runId = await under.post({ ...plan, slots: 2 });
+    await cut.next((message) => message.kind === 'ack');
+    cut.cut();
+    await until(async () =>
+      (await under.request<AgentSummary[]>('GET', ROUTES.agents)).body.every((agent) => agent.id !== 'cut'),
+    );
+    const attempt = { runId, shardIndex: 0, attempt: 1 };
+    await cut.connect([attempt]);
+    await cut.next((message) => message.kind === 'fenced');
+    const known = cut.sentOf(attempt);
+    cut.send({ kind: 'abandoned', shard: attempt, sent: known + 17 });
+    const { report } = await under.finished(runId);
+    expect(report?.losses?.[0]).toMatchObject({ unaccounted: 17 });
+    expect(report?.verdict.reasons[0]).toContain('it sent 17 more that are counted nowhere');
+    expect(report?.ledger.problems).toEqual([]);
   });
 
   it('is taken back without loss when it returns within the grace', async () => {

@@ -42,6 +42,14 @@ export interface SimulatedAgentOptions {
   readonly probe?: ProbeResult;
   /** The shard goes on after its first interval only when this resolves. */
   readonly holdAfterFirst?: Promise<void>;
+  /** Numbers of intervals that get lost on the way. */
+  readonly drops?: readonly number[];
+  /** All intervals of a shard but the first come in the wrong order. */
+  readonly isReversed?: boolean;
+  /** Before each later interval of a shard it waits this long. */
+  readonly pauseMs?: number;
+  /** So many requests of the first interval have no outcome in it. */
+  readonly inFlightAfterFirst?: number;
   /** It claims shards and says nothing more of them. */
   readonly neverReady?: boolean;
   /** It cannot prepare any shard. */
@@ -61,6 +69,9 @@ export class SimulatedAgent {
   readonly shards: Shard[] = [];
   /** Highest acknowledged interval by attempt key. */
   readonly acknowledged = new Map<string, number>();
+  /** Every frame that went out. */
+  readonly sentFrames: Uint8Array[] = [];
+  readonly #sent = new Map<string, number>();
   readonly #coordinator: Coordinator;
   readonly #options: SimulatedAgentOptions;
   readonly #waiters: {
@@ -134,6 +145,11 @@ export class SimulatedAgent {
     return new Promise((resolve) => this.#socket?.once('close', (code: number) => resolve(code)));
   }
 
+  /** Requests of the attempt in all intervals that were sent. */
+  sentOf(attempt: ShardAttempt): number {
+    return this.#sent.get(shardAttemptKey(attempt)) ?? 0;
+  }
+
   /** Cuts the socket as a dead host would. */
   cut(): void {
     clearInterval(this.#heartbeat);
@@ -198,11 +214,12 @@ export class SimulatedAgent {
 
   /** Makes up the intervals of a shard that was started; the first one may be followed by a wait. */
   async #load(shard: Shard): Promise<Interval[]> {
-    const { intervals = 3, holdAfterFirst } = this.#options;
+    const { intervals = 3, holdAfterFirst, pauseMs, inFlightAfterFirst = 0 } = this.#options;
     const parts = spread(shard.requests ?? 10, intervals);
     const [first = 0, ...others] = parts;
     const connections = { opened: shard.connections };
-    const sent = [intervalOf(shard, { number: 0, completed: first, ...connections })];
+    const completed = first - inFlightAfterFirst;
+    const sent = [intervalOf(shard, { number: 0, completed, inFlight: inFlightAfterFirst, ...connections })];
     this.#sendIntervals(sent);
     const stopped = Promise.race([this.#order(shard, 'stop'), this.#drained]).then(() => true);
     const isStopped = await Promise.race([holdAfterFirst?.then(() => false) ?? false, stopped]);
@@ -210,6 +227,7 @@ export class SimulatedAgent {
       ? [{ completed: 0, notSentStopped: others.reduce((sum, part) => sum + part, 0) }]
       : others.map((completed) => ({ completed }));
     for (const [i, part] of rest.entries()) {
+      if (pauseMs !== undefined) await new Promise((resolve) => setTimeout(resolve, pauseMs));
       const isLast = i === rest.length - 1;
       const interval = intervalOf(shard, {
         number: i + 1,
@@ -218,14 +236,20 @@ export class SimulatedAgent {
         ...part,
       });
       sent.push(interval);
-      this.#sendIntervals([interval]);
+      if (this.#options.isReversed !== true) this.#sendIntervals([interval]);
     }
+    if (this.#options.isReversed === true) this.#sendIntervals(sent.slice(1).toReversed());
     return sent;
   }
 
   #sendIntervals(intervals: readonly Interval[]): void {
     for (const interval of intervals) {
-      this.sendBytes(encodeInterval(interval));
+      const key = shardAttemptKey(interval);
+      this.#sent.set(key, (this.#sent.get(key) ?? 0) + (interval.counters[COUNTER.sent] ?? 0));
+      if (this.#options.drops?.includes(interval.number) === true) continue;
+      const frame = encodeInterval(interval);
+      this.sentFrames.push(frame);
+      this.sendBytes(frame);
       if (this.#options.sendsTwice === true) this.sendBytes(encodeInterval(interval));
     }
   }
@@ -269,14 +293,16 @@ export function helloOf(
 
 interface Seen {
   readonly completed?: number;
+  /** Taken up, and without outcome in this interval or any later one. */
+  readonly inFlight?: number;
   readonly notSentStopped?: number;
   readonly notSentFatal?: number;
   readonly opened?: number;
   readonly closed?: number;
 }
 
-function intervalOf(
-  shard: Shard,
+export function intervalOf(
+  shard: ShardAttempt,
   given: Seen & { readonly number: number; readonly isLast?: boolean },
 ): Interval {
   const { number, isLast = false } = given;
@@ -284,10 +310,10 @@ function intervalOf(
 }
 
 function observe(seen: Seen): Observations {
-  const { completed = 0, notSentStopped = 0, notSentFatal = 0, opened = 0, closed = 0 } = seen;
+  const { completed = 0, inFlight = 0, notSentStopped = 0, notSentFatal = 0, opened = 0, closed = 0 } = seen;
   const counters = newCounters();
-  counters[COUNTER.planned] = completed + notSentStopped + notSentFatal;
-  counters[COUNTER.sent] = completed;
+  counters[COUNTER.planned] = completed + inFlight + notSentStopped + notSentFatal;
+  counters[COUNTER.sent] = completed + inFlight;
   counters[COUNTER.completed] = completed;
   counters[COUNTER.notSentStopped] = notSentStopped;
   counters[COUNTER.notSentFatal] = notSentFatal;

@@ -10,6 +10,7 @@ import { createShardConsumer } from './queue/shard-consumer.js';
 import type { ShardQueueConsumer, ShardQueueWiring } from './queue/shard-queue-wiring.js';
 import { ATTEMPT_TIMEOUTS, ShardAttempts } from './shard-attempts.js';
 import { SlotPool } from './slot/slot-pool.js';
+import { systemTimers } from './timers.js';
 import { Uplink } from './uplink/uplink.js';
 import { within } from './within.js';
 
@@ -89,6 +90,7 @@ class RunningAgent implements Agent {
       preflight: checkShardFits,
       uplink: this.#uplink,
       logger,
+      timers: systemTimers,
       ...ATTEMPT_TIMEOUTS,
     });
   }

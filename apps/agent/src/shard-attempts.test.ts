@@ -1,6 +1,8 @@
 import {
   type AgentMessage,
+  COUNTER,
   encodeInterval,
+  encodeTotals,
   GAUGE_NAMES,
   newCounters,
   PROTOCOL_VERSION,
@@ -11,6 +13,7 @@ import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ShardAttempts, type ShardAttemptsOptions } from './shard-attempts.js';
 import type { SlotEnd, SlotEvents, SlotRun } from './slot/slot.js';
+import { systemTimers } from './timers.js';
 
 const logger = pino({ level: 'silent' });
 
@@ -34,6 +37,24 @@ function shardOf(runId: string): Shard {
     onSocketError: 'continue',
     probe: false,
   };
+}
+
+/** Totals of an attempt that took up 7 requests. */
+function totalsOf({ runId, shardIndex, attempt }: Shard): string {
+  const counters = newCounters();
+  counters[COUNTER.sent] = 7;
+  const gauges = new Float64Array(GAUGE_NAMES.length);
+  const frame = encodeTotals({
+    runId,
+    shardIndex,
+    attempt,
+    intervals: 1,
+    counters,
+    statusCounts: new Map(),
+    gauges,
+    histograms: [],
+  });
+  return Buffer.from(frame).toString('base64');
 }
 
 /** A slot whose shard ends when the test says so, or when it is stopped. */
@@ -71,7 +92,7 @@ class HandSlot implements SlotRun {
       runId,
       shardIndex,
       attempt,
-      totals: '',
+      totals: totalsOf(this.#shard),
       addresses: [],
       startSkewUs: 0,
       transport: 'socket',
@@ -151,6 +172,7 @@ function bench(options: BenchOptions = {}): Bench {
     },
     uplink,
     logger,
+    timers: systemTimers,
     startTimeoutMs: 60_000,
     keepEndedMs: 60_000,
     preflight: () => nothingFound,
@@ -293,6 +315,20 @@ describe('ShardAttempts', () => {
     attempts.obey({ kind: 'ack', shard: attempt, number: 0 });
     await settled;
     await expect(attempts.carryOut(shardOf('r2'))).rejects.toThrow(/leaving/);
+  });
+
+  it('says what a fenced attempt had sent in all', async () => {
+    const { attempts, uplink, slots } = bench();
+    const carried = attempts.carryOut(shardOf('r'));
+    slots[0]?.interval(0);
+    attempts.obey({ kind: 'fenced', shard: { runId: 'r', shardIndex: 0, attempt: 1 } });
+    await carried;
+    expect(uplink.said.at(-1)).toEqual({
+      kind: 'abandoned',
+      shard: { runId: 'r', shardIndex: 0, attempt: 1 },
+      sent: 7,
+    });
+    expect(attempts.list()).toEqual([]);
   });
 
   it('forgets the frames of an ended attempt that nobody acknowledges for long', async () => {

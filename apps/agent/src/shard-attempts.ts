@@ -8,6 +8,8 @@
 
 import {
   type AgentMessage,
+  counterOf,
+  decodeTotals,
   type Fatal,
   LIMITS,
   type Shard,
@@ -18,6 +20,7 @@ import {
 import type { Logger } from 'pino';
 import type { PreflightFindings } from './machine/preflight.js';
 import type { SlotEvents, SlotRun } from './slot/slot.js';
+import type { Timers } from './timers.js';
 import { IntervalOutbox } from './uplink/interval-outbox.js';
 import type { ShardOrder, Uplink } from './uplink/uplink.js';
 
@@ -31,6 +34,7 @@ export interface ShardAttemptsOptions {
   readonly preflight: (shard: Shard, waiting: readonly Shard[], slots: number) => PreflightFindings;
   readonly uplink: Pick<Uplink, 'send' | 'sendFrame' | 'clockOffset'>;
   readonly logger: Logger;
+  readonly timers: Timers;
   /** How long a prepared shard waits for its start beyond what its own probe may take. */
   readonly startTimeoutMs: number;
   /** How long the frames of an ended attempt wait for a coordinator that does not come back. */
@@ -55,8 +59,10 @@ interface LiveAttempt {
   readonly said: AgentMessage[];
   hasStarted: boolean;
   isFenced: boolean;
+  /** Requests that it had taken up in all, once it has ended. */
+  sent: number | undefined;
   /** Gives up a shard that nobody starts; later forgets an attempt that nobody acknowledges. */
-  timer: NodeJS.Timeout | undefined;
+  cancelTimer: () => void;
 }
 
 export class ShardAttempts {
@@ -104,13 +110,13 @@ export class ShardAttempts {
     live.run = run;
     let isGivenUp = false;
     const waitMs = this.#options.startTimeoutMs + shard.timeoutMs;
-    live.timer = setTimeout(() => {
+    live.cancelTimer = this.#options.timers.after(waitMs, () => {
       isGivenUp = true;
       run.stop();
-    }, waitMs);
+    });
     log.info('shard taken');
     const end = await run.ended;
-    clearTimeout(live.timer);
+    live.cancelTimer();
     live.run = undefined;
     if (end.kind === 'refused') {
       log.warn({ code: end.fatal.code }, `shard refused: ${end.fatal.message}`);
@@ -125,6 +131,7 @@ export class ShardAttempts {
       { fatal: end.result.fatal?.message, merged: live.outbox.mergedCount || undefined },
       'shard ended',
     );
+    live.sent = sentIn(end.result);
     this.#afterEnd(live);
     return end.result;
   }
@@ -198,21 +205,21 @@ export class ShardAttempts {
     if (this.#live.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       const done = (): void => {
-        clearTimeout(timer);
+        cancel();
         this.#waiters.delete(check);
         resolve();
       };
       const check = (): void => {
         if (this.#live.size === 0) done();
       };
-      const timer = setTimeout(done, timeoutMs);
+      const cancel = this.#options.timers.after(timeoutMs, done);
       this.#waiters.add(check);
     });
   }
 
   /** Forgets everything; no timer is left. */
   close(): void {
-    for (const live of this.#live.values()) clearTimeout(live.timer);
+    for (const live of this.#live.values()) live.cancelTimer();
     this.#live.clear();
     for (const check of this.#waiters) check();
   }
@@ -239,7 +246,8 @@ export class ShardAttempts {
       said: [],
       hasStarted: false,
       isFenced: false,
-      timer: undefined,
+      sent: undefined,
+      cancelTimer: () => undefined,
     };
     this.#live.set(key, live);
     if (this.#isDraining) {
@@ -267,7 +275,7 @@ export class ShardAttempts {
   #start(live: LiveAttempt, startAtUs: number, referenceBytes: number | undefined): void {
     if (live.hasStarted) return;
     live.hasStarted = true;
-    clearTimeout(live.timer);
+    live.cancelTimer();
     // Without a single round trip the clocks are taken to agree; the coordinator sees the missing estimate.
     const offsetUs = this.#options.uplink.clockOffset?.offsetUs ?? 0;
     live.run?.start(startAtUs - offsetUs, referenceBytes);
@@ -280,7 +288,7 @@ export class ShardAttempts {
 
   /** Tells the coordinator and fails the job. What was measured until then is of no use to anybody. */
   #refuse(live: LiveAttempt, fatal: Fatal): never {
-    clearTimeout(live.timer);
+    live.cancelTimer();
     const wasHeard = this.#say(live, { kind: 'refused', shard: live.attempt, fatal });
     if (wasHeard) this.#forget(live);
     else this.#forgetLater(live);
@@ -293,22 +301,27 @@ export class ShardAttempts {
   }
 
   #forgetLater(live: LiveAttempt): void {
-    live.timer = setTimeout(() => {
+    live.cancelTimer = this.#options.timers.after(this.#options.keepEndedMs, () => {
       this.#options.logger.error(
         { ...live.attempt, frames: live.outbox.size },
         'the coordinator did not acknowledge these intervals; they are given up',
       );
       this.#forget(live);
-    }, this.#options.keepEndedMs);
+    });
   }
 
   /** An attempt is done when it has left its slot and the coordinator has, or wants, nothing more of it. */
   #forgetIfDone(live: LiveAttempt): void {
-    if (live.run === undefined && (live.isFenced || live.outbox.size === 0)) this.#forget(live);
+    if (live.run !== undefined || (!live.isFenced && live.outbox.size > 0)) return;
+    // What nobody counts is at least told; without a connection it stays unknown.
+    if (live.isFenced && live.sent !== undefined) {
+      this.#options.uplink.send({ kind: 'abandoned', shard: live.attempt, sent: live.sent });
+    }
+    this.#forget(live);
   }
 
   #forget(live: LiveAttempt): void {
-    clearTimeout(live.timer);
+    live.cancelTimer();
     this.#live.delete(shardAttemptKey(live.attempt));
     for (const check of this.#waiters) check();
   }
@@ -330,4 +343,9 @@ export class ShardAttempts {
     const [oldest] = this.#calledOff.keys();
     if (this.#calledOff.size > MAX_CALLED_OFF && oldest !== undefined) this.#calledOff.delete(oldest);
   }
+}
+
+/** Requests that the attempt had taken up, by its own totals. */
+function sentIn({ totals }: ShardResult): number {
+  return counterOf(decodeTotals(Buffer.from(totals, 'base64')).counters, 'sent');
 }

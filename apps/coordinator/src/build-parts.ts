@@ -3,7 +3,7 @@ import { type QueueAddress, ROUTES } from '@broadside/shared';
 import type { Logger } from 'pino';
 import { AgentGateway } from './agent/agent.gateway.js';
 import { AgentRegistry } from './agent/agent-registry.js';
-import { systemClock } from './clock.js';
+import { systemClock, systemTimers } from './clock.js';
 import type { Config } from './config/config.schema.js';
 import { CoordinatorEvents } from './events.js';
 import { Health } from './health/health.js';
@@ -57,7 +57,10 @@ export function buildParts({ config, store, wiring, joinToken, log }: PartsInput
     runs: new RunRepository(store),
     events,
     clock: systemClock,
+    timers: systemTimers,
     log,
+    // Agents in this process, and their queue, went with the coordinator before.
+    canResume: wiring.kind === 'redis',
   });
   const agents = new AgentGateway({
     registry,

@@ -16,6 +16,7 @@ export interface CoordinatorEventMap {
     readonly warnings: readonly string[];
   };
   'shard-refused': { readonly agentId: string; readonly shard: ShardAttempt; readonly fatal: Fatal };
+  'shard-abandoned': { readonly agentId: string; readonly shard: ShardAttempt; readonly sent: number };
   'shard-probed': { readonly agentId: string; readonly shard: ShardAttempt; readonly result: ProbeResult };
   'interval-arrived': { readonly agentId: string; readonly interval: Interval; readonly frame: Buffer };
   'live-message': LiveMessage;

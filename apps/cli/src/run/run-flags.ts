@@ -36,6 +36,7 @@ const FLAGS = {
   ...CONNECTION_FLAGS,
   ...LOAD_FLAGS,
   slots: { type: 'string' },
+  'on-agent-loss': { type: 'string' },
   name: { type: 'string' },
   json: { type: 'string' },
   coordinator: { type: 'string' },
@@ -94,6 +95,7 @@ async function planFields(values: RunValues, file: PlanFile | undefined): Promis
   if (values.duration !== undefined) override(fields, 'duration', 'durationMs', values.duration);
   if (values.timeout !== undefined) override(fields, 'timeout', 'timeoutMs', values.timeout);
   if (values.method !== undefined) fields['method'] = values.method;
+  if (values['on-agent-loss'] !== undefined) fields['onAgentLoss'] = values['on-agent-loss'];
   if (values.name !== undefined) fields['name'] = values.name;
   if (values['http-version'] !== undefined) fields['httpVersion'] = values['http-version'];
   if (values['no-keep-alive'] === true) fields['keepAlive'] = false;
@@ -132,6 +134,7 @@ const FLAG_OF_FIELD: Readonly<Record<string, { readonly flag: string; readonly v
   requests: { flag: '--requests', value: 'requests' },
   connections: { flag: '--connections', value: 'connections' },
   slots: { flag: '--slots', value: 'slots' },
+  onAgentLoss: { flag: '--on-agent-loss', value: 'on-agent-loss' },
   duration: { flag: '--duration', value: 'duration' },
   timeout: { flag: '--timeout', value: 'timeout' },
   method: { flag: '--method', value: 'method' },

@@ -71,6 +71,20 @@ describe('the agent registry', () => {
     expect(registry.rooms()).toEqual([]);
   });
 
+  it('gives an agent of an earlier coordinator longer to come back', () => {
+    const { kind: _kind, protocol: _protocol, attempts: _attempts, ...facts } = helloOf('a');
+    registry.expect({ ...facts, clockOffsetUs: 5, clockUncertaintyUs: 2 });
+    registry.reserve('a', attempt);
+    nowMs = 5_000;
+    expect(registry.takeLost(limits)).toEqual([]);
+    expect(registry.rooms()).toEqual([{ agentId: 'a', slots: 2, freeSlots: 0 }]);
+    registry.join(helloOf('a'), new RecordingLink());
+    expect(registry.rooms()[0]?.freeSlots).toBe(1);
+    registry.expect({ ...facts, agentId: 'b', clockOffsetUs: 5, clockUncertaintyUs: 2 });
+    nowMs = 14_000;
+    expect(registry.takeLost(limits).map((agent) => agent.id)).toContain('b');
+  });
+
   it('closes the older socket of an agent that connects twice, and ignores its end', () => {
     const [first, second] = [new RecordingLink(), new RecordingLink()];
     registry.join(helloOf('a'), first);

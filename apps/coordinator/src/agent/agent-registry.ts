@@ -37,6 +37,8 @@ interface Entry {
   link: AgentLink | undefined;
   lastHeardMs: number;
   closedAtMs: number | undefined;
+  /** Time to come back, where it is not the usual one. */
+  graceMs: number | undefined;
   isDraining: boolean;
   /** Attempts that hold a slot. */
   readonly reserved: Set<string>;
@@ -45,7 +47,10 @@ interface Entry {
 /** Before the first estimate arrives nothing is known of the clock but that it may be wrong by this much. */
 const UNKNOWN_UNCERTAINTY_US = 1_000_000;
 
-const AGENT_LIVENESS: LivenessLimits = { silenceMs: LIMITS.agentSilenceMs, graceMs: 2_000 };
+/** A live agent whose socket broke is back after its first or second attempt, 50 to 300 ms later. */
+const AGENT_LIVENESS: LivenessLimits = { silenceMs: LIMITS.agentSilenceMs, graceMs: 1_000 };
+/** Agents try a coordinator that is away again after 5 s at the latest, and then have to greet it. */
+const RETURN_MS = 8_000;
 
 /** The agents of the cluster, their sockets and their slots. Decides nothing but who is still there. */
 export class AgentRegistry {
@@ -76,8 +81,25 @@ export class AgentRegistry {
       link,
       lastHeardMs: nowMs,
       closedAtMs: undefined,
+      graceMs: undefined,
       isDraining: false,
       reserved: known?.reserved ?? new Set(),
+    });
+  }
+
+  /** An agent of an earlier coordinator: it has a part in a run, and is to come back. */
+  expect(facts: Omit<AgentRecord, 'id' | 'connectedAt'> & { readonly agentId: string }): void {
+    const { agentId: id, ...known } = facts;
+    if (this.#entries.has(id)) return;
+    const nowMs = this.#clock.nowMs();
+    this.#entries.set(id, {
+      record: { id, ...known, connectedAt: new Date() },
+      link: undefined,
+      lastHeardMs: nowMs,
+      closedAtMs: nowMs,
+      graceMs: RETURN_MS,
+      isDraining: false,
+      reserved: new Set(),
     });
   }
 
@@ -91,6 +113,11 @@ export class AgentRegistry {
     const entry = this.#entries.get(agentId);
     if (entry === undefined) return;
     entry.record = { ...entry.record, clockOffsetUs: offsetUs, clockUncertaintyUs: uncertaintyUs };
+  }
+
+  /** Whether it has said that it takes no more shards. */
+  isDraining(agentId: string): boolean {
+    return this.#entries.get(agentId)?.isDraining ?? false;
   }
 
   setDraining(agentId: string): void {
@@ -113,7 +140,9 @@ export class AgentRegistry {
     for (const [id, entry] of this.#entries) {
       // An agent that has said good-bye and holds nothing cannot come back to anything.
       const isGone = entry.isDraining && entry.link === undefined && entry.reserved.size === 0;
-      if (!isGone && livenessOf(entry, nowMs, limits) !== 'lost') continue;
+      const { silenceMs, graceMs } = limits;
+      const own = { silenceMs, graceMs: entry.graceMs ?? graceMs };
+      if (!isGone && livenessOf(entry, nowMs, own) !== 'lost') continue;
       entry.link?.close(1008, 'nothing was heard from this agent for too long');
       this.#entries.delete(id);
       lost.push(entry.record);

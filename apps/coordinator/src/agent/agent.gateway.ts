@@ -114,6 +114,9 @@ export class AgentGateway implements AgentSocketEvents {
       case 'probed':
         events.emit('shard-probed', { agentId, shard: message.shard, result: message.result });
         return;
+      case 'abandoned':
+        events.emit('shard-abandoned', { agentId, shard: message.shard, sent: message.sent });
+        return;
       case 'draining':
         registry.setDraining(agentId);
         events.emit('agent-changed', { agentId });

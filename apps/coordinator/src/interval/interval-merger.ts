@@ -2,7 +2,7 @@
  * Merges the intervals of all shards of one run: totals at once, seconds as soon as every shard that is still
  * alive has delivered them, in order. Pure; its memory does not depend on the length of the run.
  */
-import { type Interval, RunTotals, type Second } from '@broadside/shared';
+import { type Interval, LIMITS, RunTotals, type Second, shiftInterval } from '@broadside/shared';
 import { type Arrival, IntervalCoverage } from './interval-coverage.js';
 import { SecondSeries } from './second-series.js';
 import { SecondSum } from './second-sum.js';
@@ -20,16 +20,22 @@ export interface IntervalMergerOptions {
   readonly maxOpenSeconds?: number;
 }
 
-interface ShardPart {
+/** One attempt at a shard. */
+interface AttemptPart {
   readonly coverage: IntervalCoverage;
+  /** Slice of the run in which its own slice 0 lies. */
+  startSlice: number;
   /** Nothing more will come of it: it delivered its last interval, or it is fenced. */
   isOver: boolean;
 }
 
+type AttemptName = Pick<Interval, 'shardIndex' | 'attempt'>;
+
 export class IntervalMerger {
   /** Sum of all intervals so far. */
   readonly totals = new RunTotals();
-  readonly #shards: readonly ShardPart[];
+  /** For each shard its attempts, by their number. */
+  readonly #shards: readonly Map<number, AttemptPart>[];
   readonly #series: SecondSeries;
   readonly #maxOpenSeconds: number;
   /** Sums of the seconds that are not closed yet, by second. */
@@ -40,41 +46,47 @@ export class IntervalMerger {
   #endSecond = 0;
 
   constructor(options: IntervalMergerOptions) {
-    this.#shards = Array.from({ length: options.shardCount }, () => ({
-      coverage: new IntervalCoverage(),
-      isOver: false,
-    }));
+    this.#shards = Array.from({ length: options.shardCount }, () => new Map([[1, newPart()]]));
     this.#series = new SecondSeries(options.expectedSeconds);
     this.#maxOpenSeconds = options.maxOpenSeconds ?? MAX_OPEN_SECONDS;
   }
 
-  /** Takes an interval of any shard of the run. Anything but `new` changes nothing. */
+  /** A further attempt at a shard; seconds wait for it from `startSlice` on. */
+  open({ shardIndex, attempt }: AttemptName, startSlice: number): void {
+    const part = this.#shard(shardIndex).get(attempt);
+    if (part === undefined) this.#shard(shardIndex).set(attempt, { ...newPart(), startSlice });
+    else part.startSlice = startSlice;
+  }
+
+  /** Takes an interval of any attempt at any shard of the run. Anything but `new` changes nothing. */
   accept(interval: Interval): Arrival {
-    const shard = this.#shard(interval.shardIndex);
-    const arrival = shard.coverage.accept(interval);
+    const part = this.#part(interval);
+    const arrival = part.coverage.accept(interval);
     if (arrival !== 'new') return arrival;
-    this.totals.addInterval(interval);
+    const placed = shiftInterval(interval, part.startSlice, LIMITS.intervalMs);
+    this.totals.addInterval(placed);
     // A merged interval counts in its last second: what ended in it had ended by then.
-    const second = Math.max(interval.number + interval.span - 1, this.#nextSecond);
-    this.#sumOf(second).add(interval);
+    const second = Math.max(placed.number + placed.span - 1, this.#nextSecond);
+    this.#sumOf(second).add(placed);
     this.#endSecond = Math.max(this.#endSecond, second + 1);
-    if (shard.coverage.isComplete) shard.isOver = true;
+    if (part.coverage.isComplete) part.isOver = true;
     return 'new';
   }
 
-  /** Nothing more will come of this shard; its missing intervals no longer hold up the others. */
-  end(shardIndex: number): void {
-    this.#shard(shardIndex).isOver = true;
+  /** Nothing more will come of this attempt; its missing intervals no longer hold up the others. */
+  end(shardIndex: number, attempt = 1): void {
+    const part = this.#shard(shardIndex).get(attempt);
+    if (part !== undefined) part.isOver = true;
   }
 
-  /** First interval number of the shard that has not arrived. */
-  nextOf(shardIndex: number): number {
-    return this.#shard(shardIndex).coverage.next;
+  /** First interval number of the attempt that has not arrived. */
+  nextOf(shardIndex: number, attempt = 1): number {
+    return this.#part({ shardIndex, attempt }).coverage.next;
   }
 
-  /** All intervals of the shard have arrived, the last one marked. */
-  isComplete(shardIndex: number): boolean {
-    return this.#shard(shardIndex).coverage.isComplete;
+  /** All intervals of the attempt have arrived, the last one marked. */
+  isComplete(shardIndex: number, attempt = 1): boolean {
+    return this.#shard(shardIndex).get(attempt)?.coverage.isComplete ?? false;
   }
 
   /** The seconds that have closed since the last call, in order. */
@@ -98,7 +110,9 @@ export class IntervalMerger {
   }
 
   #hasAll(second: number): boolean {
-    return this.#shards.every((shard) => shard.isOver || shard.coverage.next > second);
+    return this.#shards.every((attempts) =>
+      [...attempts.values()].every((part) => part.isOver || part.startSlice + part.coverage.next > second),
+    );
   }
 
   #sumOf(second: number): SecondSum {
@@ -109,9 +123,19 @@ export class IntervalMerger {
     return sum;
   }
 
-  #shard(shardIndex: number): ShardPart {
+  #part({ shardIndex, attempt }: AttemptName): AttemptPart {
+    const part = this.#shard(shardIndex).get(attempt);
+    if (part === undefined) throw new RangeError(`no attempt ${attempt} at shard ${shardIndex}`);
+    return part;
+  }
+
+  #shard(shardIndex: number): Map<number, AttemptPart> {
     const shard = this.#shards[shardIndex];
     if (shard === undefined) throw new RangeError(`no shard ${shardIndex}`);
     return shard;
   }
+}
+
+function newPart(): AttemptPart {
+  return { coverage: new IntervalCoverage(), startSlice: 0, isOver: false };
 }

@@ -51,7 +51,16 @@ export const RUN_JOB_OPTIONS = {
 export type FlowSender = Pick<FlowProducer, 'add' | 'close' | 'waitUntilReady'>;
 export type JobQueue = Pick<
   Queue,
-  'name' | 'add' | 'getJobCounts' | 'remove' | 'obliterate' | 'pause' | 'resume' | 'close' | 'waitUntilReady'
+  | 'name'
+  | 'add'
+  | 'getJob'
+  | 'getJobCounts'
+  | 'remove'
+  | 'obliterate'
+  | 'pause'
+  | 'resume'
+  | 'close'
+  | 'waitUntilReady'
 >;
 export interface JobEvents extends Pick<QueueEvents, 'close' | 'waitUntilReady'> {
   on<E extends keyof QueueEventsListener>(event: E, listener: QueueEventsListener[E]): unknown;

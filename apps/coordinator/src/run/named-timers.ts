@@ -1,21 +1,36 @@
-/** A few timers by name: arming one again replaces it, and all can be taken down together. */
-export class NamedTimers<Name extends string> {
-  readonly #timers = new Map<Name, NodeJS.Timeout>();
+import type { Timers } from '../clock.js';
 
-  /** @param delayMs at most 2^31 − 1, 24 days; the longest run is a week. */
-  arm(name: Name, delayMs: number, act: () => void): void {
-    this.disarm(name);
-    this.#timers.set(name, setTimeout(act, delayMs));
+/** A few timers by name: arming one again replaces it, and all can be taken down together. */
+export class NamedTimers {
+  readonly #timers: Timers;
+  readonly #cancels = new Map<string, () => void>();
+
+  constructor(timers: Timers) {
+    this.#timers = timers;
   }
 
-  disarm(...names: readonly Name[]): void {
+  isArmed(name: string): boolean {
+    return this.#cancels.has(name);
+  }
+
+  /** @param delayMs at most 2^31 − 1, 24 days; the longest run is a week. */
+  arm(name: string, delayMs: number, act: () => void): void {
+    this.disarm(name);
+    const cancel = this.#timers.after(delayMs, () => {
+      this.#cancels.delete(name);
+      act();
+    });
+    this.#cancels.set(name, cancel);
+  }
+
+  disarm(...names: readonly string[]): void {
     for (const name of names) {
-      clearTimeout(this.#timers.get(name));
-      this.#timers.delete(name);
+      this.#cancels.get(name)?.();
+      this.#cancels.delete(name);
     }
   }
 
   disarmAll(): void {
-    this.disarm(...this.#timers.keys());
+    this.disarm(...this.#cancels.keys());
   }
 }

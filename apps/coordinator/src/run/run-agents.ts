@@ -7,28 +7,36 @@ const MAX_WARNINGS = 32;
 
 /** The agents that have a part in one run: remembered after they have gone, because the report names them. */
 export class RunAgents {
-  readonly #registry: AgentRegistry;
+  readonly #registry: Pick<AgentRegistry, 'get'>;
   readonly #warnings = new Set<string>();
   readonly #facts = new Map<string, AgentFacts>();
 
-  constructor(registry: AgentRegistry, shards: readonly ShardProgress[]) {
+  constructor(registry: Pick<AgentRegistry, 'get'>, shards: readonly ShardProgress[]) {
     this.#registry = registry;
-    for (const { agentId } of shards) {
-      const record = registry.get(agentId);
-      if (record === undefined || this.#facts.has(agentId)) continue;
-      const { name, version, slots, machine, clockOffsetUs, clockUncertaintyUs } = record;
-      const facts = {
-        agentId,
-        name,
-        version,
-        slots,
-        machine,
-        clockOffsetUs,
-        clockUncertaintyUs,
-        lost: false,
-      };
-      this.#facts.set(agentId, facts);
-    }
+    for (const { agentId } of shards) this.add(agentId);
+  }
+
+  /** An agent that gets a shard. */
+  add(agentId: string): void {
+    const record = this.#registry.get(agentId);
+    if (record === undefined || this.#facts.has(agentId)) return;
+    const { name, version, slots, machine, clockOffsetUs, clockUncertaintyUs } = record;
+    this.#facts.set(agentId, {
+      agentId,
+      name,
+      version,
+      slots,
+      machine,
+      clockOffsetUs,
+      clockUncertaintyUs,
+      lost: false,
+    });
+  }
+
+  /** Takes up what an earlier coordinator knew. */
+  restore(facts: readonly AgentFacts[], warnings: readonly string[]): void {
+    for (const each of facts) this.#facts.set(each.agentId, each);
+    for (const warning of warnings) this.#warnings.add(warning);
   }
 
   get count(): number {

@@ -4,6 +4,8 @@
  */
 import {
   type CoordinatorMessage,
+  closingInterval,
+  encodeInterval,
   generatorWarningOf,
   type Interval,
   type LiveMessage,
@@ -34,6 +36,7 @@ export class RunBooks {
   readonly #merger: IntervalMerger;
   readonly #problems: string[] = [];
   readonly #closedTotal = { planned: 0, completed: 0, failed: 0 };
+  readonly #settledWaiters: (() => void)[] = [];
   #pendingWrites = 0;
 
   constructor(options: RunBooksOptions) {
@@ -60,6 +63,37 @@ export class RunBooks {
     return this.#pendingWrites === 0;
   }
 
+  /** Seconds that are closed already were shown by an earlier coordinator. */
+  passOverClosed(): void {
+    for (const second of this.#merger.takeClosed()) this.#addToTotal(second);
+  }
+
+  /**
+   * Counts what the totals of an attempt hold beyond the intervals that came, as one interval: of an agent that
+   * ended its shard and was lost before it had delivered everything.
+   * @param load reads the stored intervals of the attempt.
+   * @returns the interval; undefined when everything has come after all.
+   * @throws Error when it cannot be made.
+   */
+  async closeByTotals(
+    progress: ShardProgress,
+    load: () => Promise<Interval[]>,
+  ): Promise<Interval | undefined> {
+    for (;;) {
+      if (this.isDelivered(progress)) return undefined;
+      const counted = progress.coveredSlices;
+      while (!this.isSettled) await new Promise<void>((resolve) => this.#settledWaiters.push(resolve));
+      const intervals = await load();
+      // More may have come meanwhile.
+      if (counted !== progress.coveredSlices || !this.isSettled) continue;
+      const { totals } = progress;
+      const closing = totals === undefined ? undefined : closingInterval(totals, intervals);
+      if (closing === undefined) throw new Error('its totals do not follow from its intervals');
+      this.take(progress, closing, Buffer.from(encodeInterval(closing)));
+      return closing;
+    }
+  }
+
   note(problem: string): void {
     if (this.#problems.length < MAX_PROBLEMS) this.#problems.push(problem);
   }
@@ -72,20 +106,39 @@ export class RunBooks {
       this.note(`${progress.name}: interval ${interval.number} is out of order (${arrival})`);
     }
     if (arrival !== 'new') return false;
+    progress.count(interval);
     this.#store(progress, interval, frame);
     this.#showSeconds();
     return true;
   }
 
-  /** Nothing more will come of the shard, so that seconds no longer wait for it. */
+  /** A further attempt at a shard: its intervals count from its start slice on. */
+  open(progress: ShardProgress): void {
+    this.#merger.open(progress.shard, progress.startSlice ?? 0);
+  }
+
+  /** Takes up what an earlier coordinator had stored already. */
+  restore(progress: ShardProgress, interval: Interval): void {
+    const { number, span, isLast } = interval;
+    const arrival = this.#merger.accept(interval);
+    if (arrival !== 'new') {
+      this.note(`${progress.name}: stored interval ${number} is out of order (${arrival})`);
+      return;
+    }
+    progress.count(interval);
+    progress.stored.accept({ number, span, isLast });
+  }
+
+  /** Nothing more will come of the attempt, so that seconds no longer wait for it. */
   end(progress: ShardProgress): void {
-    this.#merger.end(progress.shard.shardIndex);
+    this.#merger.end(progress.shard.shardIndex, progress.shard.attempt);
     this.#showSeconds();
   }
 
   /** Every interval of the shard is here, or none was to come. */
   isDelivered(progress: ShardProgress): boolean {
-    return this.#merger.isComplete(progress.shard.shardIndex) || progress.totals?.intervals === 0;
+    const { shardIndex, attempt } = progress.shard;
+    return this.#merger.isComplete(shardIndex, attempt) || progress.totals?.intervals === 0;
   }
 
   /** Tells the agent what it may forget. */
@@ -109,6 +162,7 @@ export class RunBooks {
       )
       .finally(() => {
         this.#pendingWrites--;
+        if (this.isSettled) for (const resolve of this.#settledWaiters.splice(0)) resolve();
         this.#options.onSettled();
       });
   }
@@ -125,5 +179,12 @@ export class RunBooks {
       const warning = generatorWarning === undefined ? {} : { generatorWarning };
       publish({ kind: 'second', runId, second, total: { ...this.#closedTotal }, ...warning });
     }
+  }
+
+  #addToTotal(second: Second): void {
+    if (second.isWarmup === true) return;
+    this.#closedTotal.planned += second.planned;
+    this.#closedTotal.completed += second.completed;
+    this.#closedTotal.failed += second.failed;
   }
 }

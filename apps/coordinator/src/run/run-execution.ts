@@ -12,196 +12,185 @@ import {
   type Interval,
   isFinalState,
   LIMITS,
-  loadDurationMs,
   type ProbeResult,
   type RunState,
   type ShardAttempt,
-  shardAttemptKey,
 } from '@broadside/shared';
-import type { EnqueuedRun, ShardEndings } from '../shard/shard-queue.js';
-import { StartBarrier, startInstantUs } from '../shard/start-barrier.js';
-import { NamedTimers } from './named-timers.js';
-import type { RunChange } from './run.repository.js';
-import { RunAgents } from './run-agents.js';
-import { RunBooks } from './run-books.js';
-import { RunJournal } from './run-journal.js';
-import { RunOrders } from './run-orders.js';
-import { reportOf } from './run-report.js';
+import type { ShardEnding, ShardEndings } from '../shard/shard-queue.js';
+import { judgeRun } from './run-closing.js';
+import { RunLosses } from './run-losses.js';
+import type { RunNotes } from './run-notes.js';
+import { createRunParts, isOfStart, isOver, type RunControl, type RunParts } from './run-parts.js';
+import { restoreParts } from './run-restore.js';
 import type { RunHead, RunServices, StateMessage } from './run-services.js';
-import { endStateOf } from './run-state.js';
-import { endedEarly, hasFatalEnd, isSocketError, takeEnding } from './shard-ending.js';
-import { namesOf, type ShardProgress } from './shard-progress.js';
+import { RunStart } from './run-start.js';
+import { takeEnding } from './shard-ending.js';
+import type { ShardProgress } from './shard-progress.js';
 
-/** The agent's own timeout ends the probe; this is for an agent that says nothing. */
-const PROBE_MARGIN_MS = 10_000;
 /** What a shard that failed may still deliver of the time before. */
 const FAILED_SHARD_GRACE_MS = 2_000;
+/** How long a rest waits for a slot when everything else of the run has ended. */
+const REST_GRACE_MS = 10_000;
+/** How long a last interval that may give something back is waited for. */
+const LAST_INTERVAL_MS = 15_000;
 
 export class RunExecution {
   readonly head: RunHead;
   /** Resolves when the run is in a final state and stored. Never rejects. */
   readonly ended: Promise<void>;
-  readonly #services: RunServices;
-  readonly #shards: readonly ShardProgress[];
-  readonly #agents: RunAgents;
-  readonly #barrier: StartBarrier;
-  readonly #orders: RunOrders;
-  readonly #books: RunBooks;
-  readonly #journal: RunJournal;
-  readonly #timers = new NamedTimers<'ready' | 'probe' | 'load' | 'close'>();
+  readonly #parts: RunParts;
+  readonly #start: RunStart;
+  readonly #losses: RunLosses;
   #resolveEnded: () => void = () => undefined;
-  #stopReason: string | undefined;
-  #failure: string | undefined;
-  #probeFatal: Fatal | undefined;
-  #enqueued: EnqueuedRun | undefined;
-  #haveAllEnded = false;
   #isClosing = false;
+  #hasWaitedForLast = false;
 
+  /** @param shards the first attempts; of a run that is restored all attempts. */
   constructor(services: RunServices, head: RunHead, shards: readonly ShardProgress[]) {
-    this.#services = services;
     this.head = head;
-    this.#shards = shards;
-    this.#agents = new RunAgents(services.registry, shards);
-    this.#journal = new RunJournal({ runId: head.id, services, describe: () => this.#describe() });
-    this.#barrier = new StartBarrier({ shardCount: shards.length, wantsProbe: head.plan.probe });
-    this.#orders = new RunOrders(this.#barrier);
-    const durationMs = loadDurationMs(head.plan);
-    this.#books = new RunBooks({
-      runId: head.id,
-      shardCount: shards.length,
-      expectedSeconds: durationMs === undefined ? undefined : Math.ceil(durationMs / LIMITS.intervalMs),
-      write: (frame) => services.writer.write(frame),
-      send: (agentId, message) => services.registry.send(agentId, message),
-      publish: (message) => services.events.emit('live-message', message),
-      onSettled: () => this.#checkEnd(),
-    });
+    const control = this.#control();
+    this.#parts = createRunParts(services, head, shards, control);
+    this.#start = new RunStart(this.#parts, control);
+    this.#losses = new RunLosses(this.#parts, control, this.#start);
     this.ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;
     });
   }
 
   get state(): RunState {
-    return this.#journal.state;
+    return this.#parts.journal.state;
   }
 
   get stateMessage(): StateMessage {
-    return this.#journal.stateMessage;
+    return this.#parts.journal.stateMessage;
+  }
+
+  /** All attempts so far; each holds a slot of its agent until the run has ended. */
+  get attempts(): readonly ShardProgress[] {
+    return this.#parts.shards.all;
   }
 
   /** Stores the shards, then hands them to the queue. */
   async begin(): Promise<void> {
-    const { queue, runs, log } = this.#services;
-    this.#journal.move('preparing');
-    this.#timers.arm('ready', LIMITS.readyTimeoutMs, () => this.#giveUpWaiting());
+    const { shards, journal, orders, groups, services } = this.#parts;
+    const first = shards.current;
+    journal.move('preparing');
+    this.#saveNotes();
+    this.#start.awaitReady();
     try {
-      await runs.insertShards(this.#shards);
+      await journal.insertShards(first);
       // Stopped while it was being stored: nothing has gone out, so nothing needs to come back.
-      if (!this.#orders.isStopped) this.#enqueued = await queue.enqueue(this.head.id, this.#shards);
+      if (!orders.isStopped) await groups.enqueue(first);
     } catch (error) {
-      log.error({ err: error, run: this.head.id }, 'a run could not be handed to the queue');
+      services.log.error({ err: error, run: this.head.id }, 'a run could not be handed to the queue');
       this.#fail('the shards could not be handed to the queue');
     }
-    if (this.#enqueued === undefined) this.shardsEnded(new Map());
-    else if (this.#orders.isStopped) this.#withdraw();
-    for (const progress of this.#shards) if (progress.isFenced) await this.#enqueued?.release(progress.key);
+    const [any] = first;
+    if (any !== undefined && !groups.has(any)) this.shardsEnded(0, new Map());
+    else if (orders.isStopped) this.#withdraw();
+    for (const progress of first) if (progress.isFenced) await groups.release(progress);
+  }
+
+  /**
+   * Goes on with what an earlier coordinator had begun. What happened meanwhile comes as it always does: from
+   * agents that are back, and from the queue.
+   */
+  async restore(state: RunState, notes: RunNotes): Promise<void> {
+    const { services, journal, timers } = this.#parts;
+    await restoreParts(this.#parts, state, notes, (group, endings) => this.shardsEnded(group, endings));
+    if (state === 'preparing' && notes.startAtUs !== undefined) {
+      // The instant was stored, and perhaps told; the state was not.
+      journal.move('running', { startedAt: new Date(notes.startAtUs / 1_000) });
+      this.#start.armLoadTimer(1);
+    } else if (state === 'preparing') this.#start.awaitReady();
+    else if (state === 'running') {
+      const sinceUs = services.clock.epochUs() - (notes.startAtUs ?? services.clock.epochUs());
+      this.#start.armLoadTimer(sinceUs / 1_000);
+    } else timers.arm('close', LIMITS.closeTimeoutMs, () => this.#close());
+  }
+
+  /** Looks whether what was restored has ended already; to be called when the queue is listened to. */
+  goOn(): void {
+    this.#parts.reissue.useFreeSlots();
+    this.#checkEnd();
   }
 
   /** True when the attempt is one of this run, lives on this agent and is not fenced. */
   owns(agentId: string, attempt: ShardAttempt): boolean {
-    return this.#find(agentId, attempt) !== undefined;
+    return this.#parts.shards.find(agentId, attempt) !== undefined;
   }
 
   /** @param warnings what the agent finds doubtful about its machine. */
   ready(agentId: string, attempt: ShardAttempt, warnings: readonly string[] = []): void {
-    const progress = this.#find(agentId, attempt);
-    if (progress === undefined) return;
-    this.#agents.warn(agentId, warnings);
-    progress.isReady = true;
-    const step = this.#barrier.ready(attempt.shardIndex);
-    if (this.#orders.isStopped || step === 'wait') this.#sayOrder(progress);
-    else if (step === 'probe') this.#sendProbe();
-    else this.#start();
+    this.#start.ready(agentId, attempt, warnings);
   }
 
-  /** The agent could not prepare the shard: without it the run is not the plan. */
   refused(agentId: string, attempt: ShardAttempt, fatal: Fatal): void {
-    const progress = this.#find(agentId, attempt);
-    if (progress === undefined || progress.hasEnded) return;
-    progress.fatal = fatal;
-    progress.didNothing = true;
-    this.#books.end(progress);
-    this.#fail(fatal.message);
-    this.#checkEnd();
+    this.#losses.refused(agentId, attempt, fatal);
   }
 
   probed(agentId: string, attempt: ShardAttempt, result: ProbeResult): void {
-    if (this.#find(agentId, attempt) === undefined || this.#barrier.isOpen) return;
-    this.#timers.disarm('probe');
-    if (this.#orders.isStopped) return;
-    if (!result.ok && this.head.plan.onSocketError === 'stop' && isSocketError(result.fatal)) {
-      this.#probeFatal = result.fatal;
-      this.#fail(result.fatal.message);
-      return;
-    }
-    if (result.ok && this.head.plan.checkLength) this.#orders.setReference(result.bodyBytes);
-    if (this.#barrier.probed() === 'start') this.#start();
+    this.#start.probed(agentId, attempt, result);
   }
 
   /** @returns false when the frame is not of a live attempt on this agent: it is to be fenced. */
   interval(agentId: string, interval: Interval, frame: Buffer): boolean {
-    const progress = this.#find(agentId, interval);
+    const { shards, books, orders, reissue } = this.#parts;
+    const progress = shards.find(agentId, interval);
     if (progress === undefined || this.#isClosing) return false;
-    if (!this.#books.take(progress, interval, frame)) return true;
-    if (!this.#orders.isStopped && interval.isLast) this.#checkLast(progress, interval);
+    // A first attempt may end before the start, when it is stopped; a later one is fenced then.
+    if (!progress.hasBegun && progress.shard.attempt > 1) return false;
+    if (!books.take(progress, interval, frame)) return true;
+    if (!orders.isStopped && interval.isLast) this.#losses.checkLast(progress, interval);
+    if (interval.isLast) reissue.useFreeSlots();
     this.#checkEnd();
     return true;
   }
 
-  /** All shards have ended in the queue, in whatever way. */
-  shardsEnded(endings: ShardEndings): void {
-    if (this.#haveAllEnded) return;
-    this.#haveAllEnded = true;
-    for (const progress of this.#shards) {
+  /** All shards of the group have ended in the queue, in whatever way. */
+  shardsEnded(group: number, endings: ShardEndings): void {
+    const { groups, shards, books, reissue } = this.#parts;
+    if (!groups.tell(group)) return;
+    for (const progress of shards.inGroup(group)) {
       if (progress.hasEnded) continue;
-      takeEnding(progress, endings.get(progress.key), this.#orders.isStopped);
-      if (progress.didNothing || progress.failure !== undefined || progress.totals?.intervals === 0) {
-        this.#books.end(progress);
-      }
-      this.#journal.saveShard(progress);
+      const ending = endings.get(progress.key);
+      if (!progress.hasBegun && !isOfStart(progress)) {
+        reissue.giveBack(progress, 'it ended before it began');
+      } else if (ending === undefined && (progress.hasBegun || books.isDelivered(progress))) {
+        this.#losses.endWithoutResult(progress);
+      } else this.#takeEnding(progress, ending);
     }
+    reissue.useFreeSlots();
     this.#checkEnd();
   }
 
-  /** The agent said hello again: what it still holds goes on, what it has forgotten is lost. */
+  /** The agent said hello again, with the attempts that are alive on it. */
   agentBack(agentId: string, alive: ReadonlySet<string>): void {
-    for (const progress of this.#openShardsOf(agentId)) {
-      if (alive.has(progress.key)) {
-        this.#sayOrder(progress);
-        this.#books.acknowledge(progress);
-      } else if (progress.isReady && !this.#books.isDelivered(progress)) {
-        this.#lose(progress, `agent ${progress.agentName} came back without it`);
-      }
-    }
-    this.#checkEnd();
+    this.#losses.agentBack(agentId, alive);
   }
 
   agentLost(agentId: string): void {
-    const open = this.#openShardsOf(agentId);
-    // A shard that is delivered whole is not lost: its result is in the queue, or nobody is left to bring it.
-    for (const each of open) void this.#enqueued?.release(each.key);
-    for (const each of open.filter((shard) => !this.#books.isDelivered(shard))) {
-      this.#agents.markLost(agentId);
-      this.#lose(each, `agent ${each.agentName} was lost`);
-      if (this.#orders.startAtUs === undefined)
-        this.#fail(`agent ${each.agentName} was lost before the start`);
-    }
-    this.#checkEnd();
+    this.#losses.agentLost(agentId);
+  }
+
+  agentLeaves(agentId: string): void {
+    this.#losses.agentLeaves(agentId);
+  }
+
+  /** The agent of a fenced attempt says what it had sent in all. */
+  abandoned(agentId: string, attempt: ShardAttempt, sent: number): void {
+    if (!this.#isClosing) this.#losses.abandoned(agentId, attempt, sent);
+  }
+
+  /** Slots may have become free. */
+  useFreeSlots(): void {
+    if (!this.#isClosing) this.#parts.reissue.useFreeSlots();
   }
 
   /** Ends the load; the run closes with what was done. */
   stop(reason: string): void {
     if (isFinalState(this.state) || this.#isClosing) return;
-    this.#stopReason ??= reason;
+    this.#parts.reasons.stopReason ??= reason;
     this.#stopShards(reason);
   }
 
@@ -212,198 +201,169 @@ export class RunExecution {
     this.#close();
   }
 
-  #describe(): Omit<StateMessage, 'kind' | 'runId' | 'state'> {
-    const reason = this.#failure ?? this.#stopReason;
-    const { startAtUs } = this.#orders;
-    const { warnings } = this.#agents;
+  /** This run as its parts see it; the parts are not there yet when it is made. */
+  #control(): RunControl {
+    const isClosing = (): boolean => this.#isClosing;
     return {
-      ...(reason === undefined ? {} : { reason }),
-      shards: this.#shards.length,
-      agents: this.#agents.count,
-      ...(warnings.length === 0 ? {} : { warnings }),
-      ...(startAtUs === undefined ? {} : { startAtUs }),
+      stop: (reason) => this.stop(reason),
+      fail: (reason) => this.#fail(reason),
+      stopShards: (reason) => this.#stopShards(reason),
+      sayOrder: (progress) => this.#sayOrder(progress),
+      saveNotes: (pending) => this.#saveNotes(pending),
+      endLoad: () => {
+        this.#parts.reissue.dropAll('the time of the run is over');
+        this.#beginClosing();
+      },
+      checkEnd: () => this.#checkEnd(),
+      get isClosing() {
+        return isClosing();
+      },
     };
   }
 
-  #find(agentId: string, attempt: ShardAttempt): ShardProgress | undefined {
-    const progress = this.#shards[attempt.shardIndex];
-    if (progress === undefined || progress.key !== shardAttemptKey(attempt)) return undefined;
-    return progress.agentId === agentId && !progress.isFenced ? progress : undefined;
+  #takeEnding(progress: ShardProgress, ending: ShardEnding | undefined): void {
+    const { orders, books, journal } = this.#parts;
+    const wasNeverHeld = !progress.isReady && !orders.isStopped && ending?.kind === 'failed';
+    takeEnding(progress, ending, orders.isStopped || wasNeverHeld);
+    // As when its agent says that it cannot; its word may come later than the queue's.
+    if (wasNeverHeld) this.#fail(`${progress.name}: ${ending.reason}`);
+    if (progress.didNothing || progress.failure !== undefined || progress.totals?.intervals === 0) {
+      books.end(progress);
+    }
+    journal.saveShard(progress);
   }
 
-  #openShardsOf(agentId: string): ShardProgress[] {
-    return this.#shards.filter((progress) => progress.agentId === agentId && !this.#isOver(progress));
-  }
-
-  #sendProbe(): void {
-    this.#timers.disarm('ready');
-    const [first] = this.#shards;
-    if (first === undefined) return;
-    this.#sayOrder(first);
-    this.#timers.arm('probe', this.head.plan.timeoutMs + PROBE_MARGIN_MS, () => {
-      this.#fail(`${first.name} gave no result of the probe`);
+  /** @param pending a start instant that is not told yet. */
+  #saveNotes(pending: { readonly startAtUs?: number } = {}): void {
+    if (this.#isClosing) return;
+    const { journal, orders, reasons, books, agents, reissue } = this.#parts;
+    const { stopReason, failure, probeFatal } = reasons;
+    journal.saveNotes({
+      ...orders.notes,
+      ...pending,
+      ...(stopReason === undefined ? {} : { stopReason }),
+      ...(failure === undefined ? {} : { failure }),
+      ...(probeFatal === undefined ? {} : { probeFatal }),
+      problems: [...books.problems],
+      warnings: agents.warnings,
+      agents: agents.facts(),
+      losses: reissue.rests.losses,
     });
   }
 
-  #start(): void {
-    this.#timers.disarm('ready', 'probe');
-    const uncertaintiesUs = this.#agents.facts().map((agent) => agent.clockUncertaintyUs);
-    const startAtUs = startInstantUs(this.#services.clock.epochUs(), LIMITS.startDelayMs, uncertaintiesUs);
-    this.#orders.start(startAtUs);
-    for (const progress of this.#shards) this.#sayOrder(progress);
-    this.#journal.move('running', { startedAt: new Date(startAtUs / 1_000) });
-    const { timeoutMs } = this.head.plan;
-    const durationMs = loadDurationMs(this.head.plan);
-    if (durationMs === undefined) return;
-    // For shards that never say that they have ended.
-    this.#timers.arm('load', LIMITS.startDelayMs + durationMs + timeoutMs, () => this.#beginClosing());
-  }
-
   #sayOrder(progress: ShardProgress): void {
-    const order = this.#orders.orderFor(progress);
-    if (order !== undefined) this.#services.registry.send(progress.agentId, order);
+    const { orders, services } = this.#parts;
+    const order = orders.orderFor(progress);
+    if (order !== undefined) services.registry.send(progress.agentId, order);
   }
 
   #stopShards(reason: string): void {
-    if (this.#orders.isStopped) return;
-    this.#orders.stop(reason);
-    this.#timers.disarm('ready', 'probe');
-    for (const progress of this.#shards) if (!progress.hasEnded) this.#sayOrder(progress);
+    const { orders, timers, reissue, shards } = this.#parts;
+    if (orders.isStopped) return;
+    orders.stop(reason);
+    timers.disarm('ready', 'probe');
+    reissue.dropAll('the run was stopped');
+    for (const progress of shards.all) if (!progress.hasEnded) this.#sayOrder(progress);
+    this.#saveNotes();
     this.#beginClosing();
     this.#withdraw();
   }
 
   /** Takes back the shards that no slot has claimed; the run does not wait for them. */
   #withdraw(): void {
-    for (const progress of this.#shards) {
+    const { shards, groups, books } = this.#parts;
+    for (const progress of shards.all) {
       if (progress.isReady || progress.hasEnded) continue;
-      void this.#enqueued?.withdraw(progress.key).then((isBack) => {
+      void groups.withdraw(progress).then((isBack) => {
         if (!isBack || progress.isReady || progress.hasEnded) return;
         progress.didNothing = true;
-        this.#books.end(progress);
+        books.end(progress);
         this.#checkEnd();
       });
     }
   }
 
   #fail(reason: string): void {
-    this.#failure ??= reason;
+    this.#parts.reasons.failure ??= reason;
     this.#stopShards(reason);
-  }
-
-  #giveUpWaiting(): void {
-    const named = namesOf(this.#shards.filter((progress) => !progress.isReady));
-    this.#fail(`not ready within ${LIMITS.readyTimeoutMs / 1_000} s: ${named}`);
-  }
-
-  /** A shard has said its last although nobody stopped it: was it its budget, or something else? */
-  #checkLast(progress: ShardProgress, interval: Interval): void {
-    const { plan } = this.head;
-    if (plan.onSocketError === 'stop' && hasFatalEnd(plan, interval)) {
-      this.#stopShards(`${progress.name} ended with a fatal error`);
-    } else if (endedEarly(interval)) {
-      this.#books.note(`${progress.name}: its agent left before its load was sent`);
-    }
-  }
-
-  #lose(progress: ShardProgress, why: string): void {
-    progress.isFenced = true;
-    this.#books.end(progress);
-    this.#books.note(`${progress.name}: ${why}; what it sent since its last interval is not known`);
-    this.#services.registry.send(progress.agentId, { kind: 'fenced', shard: progress.attempt });
-    this.#journal.saveShard(progress);
-    void this.#enqueued?.release(progress.key);
-  }
-
-  /** Nothing more is expected of the shard. */
-  #isOver(progress: ShardProgress): boolean {
-    if (progress.isFenced || progress.didNothing) return true;
-    return progress.hasEnded && this.#books.isDelivered(progress);
   }
 
   /** Enters `closing` when the load has ended, and closes when nothing is missing. */
   #checkEnd(): void {
+    const { shards, books, timers } = this.#parts;
     if (this.#isClosing) return;
-    if (!this.#shards.every((each) => each.hasEnded || this.#books.isDelivered(each))) return;
+    if (!shards.all.every((each) => each.hasEnded || books.isDelivered(each))) return;
+    if (this.#waitsForRest() || this.#waitsForLast()) return;
+    timers.disarm('last');
     this.#beginClosing();
-    if (!this.#books.isSettled) return;
-    const open = this.#shards.filter((progress) => !this.#isOver(progress));
+    if (!books.isSettled) return;
+    const open = shards.all.filter((progress) => !isOver(this.#parts, progress));
     if (open.length === 0) this.#close();
     else if (open.every((progress) => progress.failure !== undefined)) {
-      this.#timers.arm('close', FAILED_SHARD_GRACE_MS, () => this.#close());
+      timers.arm('close', FAILED_SHARD_GRACE_MS, () => this.#close());
     }
+  }
+
+  /** Everything but a rest has ended: a slot that becomes free soon, or an agent that joins, may still do it. */
+  #waitsForRest(): boolean {
+    const { reissue, timers } = this.#parts;
+    if (!reissue.rests.isWaiting) return false;
+    if (timers.isArmed('rest')) return true;
+    timers.arm('rest', REST_GRACE_MS, () => {
+      reissue.dropAll('no slot became free');
+      this.#checkEnd();
+    });
+    return true;
+  }
+
+  #waitsForLast(): boolean {
+    const { shards, timers } = this.#parts;
+    if (this.#hasWaitedForLast || !shards.all.some((each) => this.#losses.mayGiveBack(each))) return false;
+    if (timers.isArmed('last')) return true;
+    timers.arm('last', LAST_INTERVAL_MS, () => {
+      this.#hasWaitedForLast = true;
+      this.#checkEnd();
+    });
+    return true;
   }
 
   #beginClosing(): void {
     if (this.state === 'closing' || isFinalState(this.state)) return;
-    this.#timers.disarm('load');
-    this.#journal.move('closing');
-    this.#timers.arm('close', LIMITS.closeTimeoutMs, () => this.#close());
+    const { timers, journal } = this.#parts;
+    timers.disarm('load');
+    journal.move('closing');
+    timers.arm('close', LIMITS.closeTimeoutMs, () => this.#close());
   }
 
   #close(): void {
     if (this.#isClosing) return;
+    const { reissue, timers, services } = this.#parts;
+    reissue.rests.dropAll();
     this.#isClosing = true;
-    this.#timers.disarmAll();
-    const { log } = this.#services;
+    timers.disarmAll();
     this.#finish()
-      .catch((error: unknown) => log.error({ err: error, run: this.head.id }, 'a run could not be closed'))
+      .catch((error: unknown) => {
+        services.log.error({ err: error, run: this.head.id }, 'a run could not be closed');
+      })
       .finally(() => this.#resolveEnded());
   }
 
   async #finish(): Promise<void> {
-    for (const progress of this.#shards) if (!this.#isOver(progress)) this.#cutOff(progress);
-    if (!this.#haveAllEnded) await this.#enqueued?.abandon();
-    await this.#journal.settled();
-    const change = await this.#judge();
-    this.#failure = change.reason;
-    await this.#journal.end(change);
-  }
-
-  /** The final state with the report; a report that cannot be made fails the run. */
-  async #judge(): Promise<RunChange> {
-    const { intervals, log } = this.#services;
-    const endedAt = new Date();
-    const { startAtUs, referenceBytes } = this.#orders;
-    const ending = endStateOf({
-      stopReason: this.#stopReason,
-      failure: this.#failure,
-      onSocketError: this.head.plan.onSocketError,
-      shardCount: this.#shards.length,
-      fatals: this.#shards.flatMap((each) => each.fatal ?? []),
-    });
-    try {
-      const report = await reportOf({
-        plan: this.head.plan,
-        run: {
-          id: this.head.id,
-          ...ending,
-          createdAt: this.head.createdAt.toISOString(),
-          ...(startAtUs === undefined ? {} : { startedAt: new Date(startAtUs / 1_000).toISOString() }),
-          endedAt: endedAt.toISOString(),
-        },
-        shards: this.#shards,
-        agents: this.#agents.facts(),
-        totals: this.#books.totals,
-        seconds: this.#books.seconds,
-        referenceBytes,
-        fatal: this.#probeFatal,
-        problems: this.#books.problems,
-        warnings: this.#agents.warnings,
-        loadIntervals: (attempt) => intervals.load(attempt),
-      });
-      return { ...ending, endedAt, report };
-    } catch (error) {
-      log.error({ err: error, run: this.head.id }, 'a report could not be made');
-      return { state: 'failed', reason: 'the report could not be made; the log has the details', endedAt };
-    }
+    const { shards, groups, journal, reasons } = this.#parts;
+    for (const progress of shards.all) if (!isOver(this.#parts, progress)) this.#cutOff(progress);
+    await groups.abandon();
+    await journal.settled();
+    const change = await judgeRun(this.#parts);
+    reasons.failure = change.reason;
+    await journal.end(change);
   }
 
   /** It may still be sending; what comes now is too late to count. */
   #cutOff(progress: ShardProgress): void {
+    const { services, books, journal } = this.#parts;
     progress.failure ??= 'it did not end in time';
-    this.#services.registry.send(progress.agentId, { kind: 'fenced', shard: progress.attempt });
-    this.#books.end(progress);
-    this.#journal.saveShard(progress);
+    services.registry.send(progress.agentId, { kind: 'fenced', shard: progress.attempt });
+    books.end(progress);
+    journal.saveShard(progress);
   }
 }

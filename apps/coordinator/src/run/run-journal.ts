@@ -1,5 +1,6 @@
 import type { RunState } from '@broadside/shared';
 import type { RunChange } from './run.repository.js';
+import type { RunNotes } from './run-notes.js';
 import type { RunServices, StateMessage } from './run-services.js';
 import { assertMove } from './run-state.js';
 import type { ShardProgress } from './shard-progress.js';
@@ -43,8 +44,28 @@ export class RunJournal {
     services.events.emit('live-message', this.stateMessage);
   }
 
+  /** Stores new attempts, after everything noted before. Rejects when they could not be stored. */
+  insertShards(shards: readonly ShardProgress[]): Promise<void> {
+    const { services } = this.#options;
+    const inserted = this.#saving.then(() => services.runs.insertShards(shards));
+    this.#saving = inserted.catch(() => undefined);
+    return inserted;
+  }
+
   saveShard(progress: ShardProgress): void {
     this.#save(() => this.#options.services.runs.changeShard(progress.attempt, progress.change));
+  }
+
+  /** Stores what a restarted coordinator would have to go on with. */
+  saveNotes(notes: RunNotes): void {
+    const { runId, services } = this.#options;
+    const state = this.#state;
+    this.#save(() => services.runs.change(runId, { state, notes }));
+  }
+
+  /** Takes up the state of an earlier coordinator. */
+  restore(state: RunState): void {
+    this.#state = state;
   }
 
   /** Everything noted so far is stored, or its failure is in the log. */

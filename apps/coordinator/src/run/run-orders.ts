@@ -1,5 +1,6 @@
-import type { CoordinatorMessage } from '@broadside/shared';
+import { type CoordinatorMessage, LIMITS } from '@broadside/shared';
 import type { StartBarrier } from '../shard/start-barrier.js';
+import type { RunNotes } from './run-notes.js';
 import type { ShardProgress } from './shard-progress.js';
 
 /** As long as the message allows. */
@@ -41,6 +42,21 @@ export class RunOrders {
     this.#startAtUs = startAtUs;
   }
 
+  /** What a restarted coordinator needs to give the same orders. */
+  get notes(): Pick<RunNotes, 'order' | 'startAtUs' | 'referenceBytes'> {
+    return {
+      ...(this.#stopReason === undefined ? {} : { order: this.#stopReason }),
+      ...(this.#startAtUs === undefined ? {} : { startAtUs: this.#startAtUs }),
+      ...(this.#referenceBytes === undefined ? {} : { referenceBytes: this.#referenceBytes }),
+    };
+  }
+
+  restore(notes: Pick<RunNotes, 'order' | 'startAtUs' | 'referenceBytes'>): void {
+    this.#stopReason = notes.order;
+    this.#startAtUs = notes.startAtUs;
+    this.#referenceBytes = notes.referenceBytes;
+  }
+
   stop(reason: string): void {
     this.#stopReason ??= reason.slice(0, MAX_REASON_LENGTH);
   }
@@ -50,10 +66,12 @@ export class RunOrders {
     const shard = progress.attempt;
     if (this.#stopReason !== undefined) return { kind: 'stop', shard, reason: this.#stopReason };
     if (this.#startAtUs !== undefined) {
+      const { startSlice } = progress;
+      if (startSlice === undefined) return undefined;
       return {
         kind: 'start',
         shard,
-        startAtUs: this.#startAtUs,
+        startAtUs: this.#startAtUs + startSlice * LIMITS.intervalMs * 1_000,
         ...(this.#referenceBytes === undefined ? {} : { referenceBytes: this.#referenceBytes }),
       };
     }

@@ -2,21 +2,30 @@
 import {
   type AgentFacts,
   buildReport,
+  COUNTER_NAMES,
+  checkFencedShard,
   checkShard,
-  counterOf,
   countersToRecord,
   type Fatal,
-  failedOf,
+  HISTOGRAM_NAMES,
   type Interval,
+  LIMITS,
+  type Loss,
   type Plan,
   type Report,
-  type RunTotals,
+  RunTotals,
   type Second,
   type ShardAttempt,
+  type ShardCheck,
+  sameHistogram,
   selfMeasurementOf,
+  shiftInterval,
 } from '@broadside/shared';
 import type { ShardProgress } from './shard-progress.js';
 import { failureReasonsOf, targetFactsOf } from './target-facts.js';
+
+/** Differences that are spelled out; a broken merge differs everywhere. */
+const MAX_MERGE_PROBLEMS = 3;
 
 export interface RunReportInput {
   readonly plan: Plan;
@@ -28,6 +37,7 @@ export interface RunReportInput {
   readonly referenceBytes?: number | undefined;
   /** Fatal error of the probe. */
   readonly fatal?: Fatal | undefined;
+  readonly losses: readonly Loss[];
   readonly problems: readonly string[];
   /** What the agents found doubtful about their machines. */
   readonly warnings: readonly string[];
@@ -38,21 +48,16 @@ export interface RunReportInput {
 export async function reportOf(input: RunReportInput): Promise<Report> {
   const problems = [...input.problems];
   const shardReports: Report['shards'] = [];
-  let lostWithAgent = 0;
+  const stored = new RunTotals();
   for (const progress of input.shards) {
     const intervals = await input.loadIntervals(progress.attempt);
-    const wasNeverBegun = progress.didNothing || (intervals.length === 0 && progress.totals?.intervals === 0);
-    const check = wasNeverBegun
-      ? { sum: undefined, problems: [] }
-      : checkShard(progress.name, intervals, progress.totals);
+    for (const interval of intervals) {
+      stored.addInterval(shiftInterval(interval, progress.startSlice ?? 0, LIMITS.intervalMs));
+    }
+    const check = checkOf(progress, intervals);
     problems.push(...check.problems);
     if (progress.failure !== undefined) problems.push(`${progress.name}: ${progress.failure}`);
     const counters = progress.totals?.counters ?? check.sum?.counters;
-    if (progress.isFenced && counters !== undefined) {
-      const ended =
-        counterOf(counters, 'completed') + failedOf(counters) + counterOf(counters, 'inFlightAtEnd');
-      lostWithAgent += Math.max(counterOf(counters, 'sent') - ended, 0);
-    }
     const { shard, result } = progress;
     const { fatal } = progress;
     const self = progress.totals === undefined ? undefined : selfMeasurementOf(progress.totals);
@@ -71,6 +76,7 @@ export async function reportOf(input: RunReportInput): Promise<Report> {
       ...(fatal === undefined ? {} : { fatal }),
     });
   }
+  problems.push(...mergeProblems(stored, input.totals));
   const results = input.shards.flatMap(({ result }) => (result === undefined ? [] : [result]));
   return buildReport({
     plan: input.plan,
@@ -83,11 +89,36 @@ export async function reportOf(input: RunReportInput): Promise<Report> {
     shards: shardReports,
     ...requestSize(input.shards),
     referenceBytes: input.referenceBytes,
-    lostWithAgent,
+    losses: input.losses,
     fatal: input.fatal,
     problems,
     warnings: input.warnings,
   });
+}
+
+function checkOf(
+  progress: ShardProgress,
+  intervals: readonly Interval[],
+): Partial<ShardCheck> & { problems: string[] } {
+  const { totals, name, counted } = progress;
+  const isEmpty = intervals.length === 0;
+  if (progress.didNothing || (isEmpty && totals?.intervals === 0)) return { problems: [] };
+  // Its agent is gone, so its own totals will not come; where they did, they are held against it all the same.
+  if (progress.isFenced && totals === undefined) return checkFencedShard(name, intervals, counted);
+  return checkShard(name, intervals, totals);
+}
+
+/** The totals that were merged as frames came, against those of the store: every counter and histogram bin. */
+function mergeProblems(stored: RunTotals, merged: RunTotals): string[] {
+  const names = COUNTER_NAMES.filter((name) => stored.counter(name) !== merged.counter(name));
+  const problems = names.map(
+    (name) => `${name} is ${merged.counter(name)} as merged and ${stored.counter(name)} in the store`,
+  );
+  for (const name of HISTOGRAM_NAMES) {
+    if (sameHistogram(stored.histogram(name).toSparse(), merged.histogram(name).toSparse())) continue;
+    problems.push(`the merged ${name} histogram is not that of the store`);
+  }
+  return problems.slice(0, MAX_MERGE_PROBLEMS);
 }
 
 /** Bytes of one request on the wire, as the engine encodes it: request line, header lines, blank line, body. */

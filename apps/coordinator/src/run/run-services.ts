@@ -1,7 +1,7 @@
 import type { LiveMessage, Plan } from '@broadside/shared';
 import type { Logger } from 'pino';
 import type { AgentRegistry } from '../agent/agent-registry.js';
-import type { Clock } from '../clock.js';
+import type { Clock, Timers } from '../clock.js';
 import type { CoordinatorEvents } from '../events.js';
 import type { IntervalRepository } from '../interval/interval.repository.js';
 import type { IntervalWriter } from '../interval/interval-writer.js';
@@ -11,13 +11,27 @@ import type { RunRepository } from './run.repository.js';
 /** What runs are carried out with; the same for all of them. */
 export interface RunServices {
   readonly registry: AgentRegistry;
-  readonly queue: ShardQueue;
-  readonly writer: IntervalWriter;
-  readonly intervals: IntervalRepository;
-  readonly runs: RunRepository;
+  readonly queue: Pick<ShardQueue, 'listen' | 'enqueue' | 'reopen' | 'endingsTold' | 'forgetAgent'>;
+  readonly writer: Pick<IntervalWriter, 'write'>;
+  readonly intervals: Pick<IntervalRepository, 'load'>;
+  readonly runs: Pick<
+    RunRepository,
+    | 'insert'
+    | 'change'
+    | 'insertShards'
+    | 'changeShard'
+    | 'list'
+    | 'find'
+    | 'failUnfinished'
+    | 'loadUnfinished'
+    | 'loadShards'
+  >;
   readonly events: CoordinatorEvents;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly log: Logger;
+  /** Whether runs of an earlier coordinator can go on: their agents and their queue may have survived it. */
+  readonly canResume: boolean;
 }
 
 /** What is fixed about a run when it is accepted. */

@@ -1,4 +1,6 @@
 import {
+  type Fatal,
+  fatalSchema,
   isFinalState,
   type Plan,
   planSchema,
@@ -11,11 +13,18 @@ import {
   runStateSchema,
   type Shard,
   type ShardAttempt,
+  shardSchema,
 } from '@broadside/shared';
 import { sql } from 'kysely';
+import { z } from 'zod';
 import type { Store } from '../storage/store.js';
+import { type RunNotes, runNotesSchema } from './run-notes.js';
 
 const FINAL_STATES = ['finished', 'aborted', 'failed'] as const;
+
+/** assigned: handed to an agent; unused: no slot ever began it. */
+const SHARD_STATES = ['assigned', 'finished', 'failed', 'fenced', 'unused'] as const;
+const shardStateSchema = z.enum(SHARD_STATES);
 
 export interface NewRun {
   readonly id: string;
@@ -29,16 +38,35 @@ export interface RunChange {
   readonly startedAt?: Date | undefined;
   readonly endedAt?: Date | undefined;
   readonly report?: Report | undefined;
+  readonly notes?: RunNotes | undefined;
 }
 
 export interface AssignedShard {
   readonly shard: Shard;
   readonly agentId: string;
   readonly agentName: string;
+  /** Absent: 0, the first attempts. */
+  readonly group?: number;
+  readonly startSlice?: number | undefined;
+}
+
+/** A run that had not ended when its coordinator did. */
+export interface UnfinishedRun extends NewRun {
+  readonly state: RunState;
+  /** Absent while it waited for slots. */
+  readonly notes: RunNotes | undefined;
+}
+
+/** An attempt as an earlier coordinator left it. */
+export interface StoredShard extends Required<AssignedShard> {
+  readonly state: ShardChange['state'];
+  readonly totals: Uint8Array | undefined;
+  readonly fatal: Fatal | undefined;
 }
 
 export interface ShardChange {
-  readonly state: 'assigned' | 'finished' | 'failed' | 'fenced';
+  readonly state: (typeof SHARD_STATES)[number];
+  readonly startSlice?: number | undefined;
   readonly totals?: Uint8Array | undefined;
   readonly fatal?: unknown;
 }
@@ -67,6 +95,7 @@ export class RunRepository {
         ...(change.startedAt === undefined ? {} : { started_at: change.startedAt }),
         ...(change.endedAt === undefined ? {} : { ended_at: change.endedAt }),
         ...(change.report === undefined ? {} : { report: JSON.stringify(change.report) }),
+        ...(change.notes === undefined ? {} : { notes: JSON.stringify(change.notes) }),
       })
       .where('id', '=', runId)
       .execute();
@@ -94,13 +123,15 @@ export class RunRepository {
       await this.#store.db
         .insertInto('shards')
         .values(
-          shards.slice(from, from + MAX_ROWS).map(({ shard, agentId, agentName }) => ({
+          shards.slice(from, from + MAX_ROWS).map(({ shard, agentId, agentName, group, startSlice }) => ({
             run_id: shard.runId,
             shard_index: shard.shardIndex,
             attempt: shard.attempt,
             agent_id: agentId,
             agent_name: agentName,
             state: 'assigned',
+            group_number: group ?? 0,
+            start_slice: startSlice ?? null,
             shard: JSON.stringify(shard),
           })),
         )
@@ -113,6 +144,7 @@ export class RunRepository {
       .updateTable('shards')
       .set({
         state: change.state,
+        ...(change.startSlice === undefined ? {} : { start_slice: change.startSlice }),
         ...(change.totals === undefined ? {} : { totals: change.totals }),
         ...(change.fatal === undefined ? {} : { fatal: JSON.stringify(change.fatal) }),
       })
@@ -147,12 +179,56 @@ export class RunRepository {
     return { ...summaryOf(row, plan), plan, ...(report === undefined ? {} : { report }) };
   }
 
-  /** Ends the runs of a coordinator that stopped before they had. @returns their ids. */
-  async failUnfinished(reason: string, endedAt: Date): Promise<string[]> {
+  /** Runs that have not ended, oldest first. */
+  async loadUnfinished(): Promise<UnfinishedRun[]> {
+    const rows = await this.#store.db
+      .selectFrom('runs')
+      .select(['id', 'state', 'plan', 'created_at', 'notes'])
+      .where('state', 'not in', [...FINAL_STATES])
+      .orderBy('created_at')
+      .orderBy('id')
+      .execute();
+    return rows.map((row) => ({
+      id: row.id,
+      state: runStateSchema.parse(row.state),
+      plan: planSchema.parse(row.plan),
+      createdAt: row.created_at,
+      notes: row.notes === null ? undefined : runNotesSchema.parse(row.notes),
+    }));
+  }
+
+  /** All attempts at the shards of a run, in the order in which they were made. */
+  async loadShards(runId: string): Promise<StoredShard[]> {
+    const rows = await this.#store.db
+      .selectFrom('shards')
+      .selectAll()
+      .where('run_id', '=', runId)
+      .orderBy('group_number')
+      .orderBy('shard_index')
+      .execute();
+    return rows.map((row) => ({
+      shard: shardSchema.parse(row.shard),
+      agentId: row.agent_id,
+      agentName: row.agent_name,
+      group: row.group_number,
+      startSlice: row.start_slice ?? undefined,
+      state: shardStateSchema.parse(row.state),
+      totals: row.totals ?? undefined,
+      fatal: row.fatal === null ? undefined : fatalSchema.parse(row.fatal),
+    }));
+  }
+
+  /**
+   * Ends the runs of a coordinator that stopped before they had.
+   * @param except ids of runs that go on.
+   * @returns the ids of those that were ended.
+   */
+  async failUnfinished(reason: string, endedAt: Date, except: readonly string[] = []): Promise<string[]> {
     const rows = await this.#store.db
       .updateTable('runs')
       .set({ state: 'failed', reason, ended_at: endedAt })
       .where('state', 'not in', [...FINAL_STATES])
+      .$if(except.length > 0, (query) => query.where('id', 'not in', [...except]))
       .returning('id')
       .execute();
     for (const { id } of rows) await this.#forgetSecrets(id);

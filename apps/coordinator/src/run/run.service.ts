@@ -11,6 +11,9 @@ import {
   splitPlan,
 } from '@broadside/shared';
 import { canNeverStart, decideAdmission } from './admission.js';
+import { NamedTimers } from './named-timers.js';
+import { restoredShards } from './restored-shards.js';
+import type { UnfinishedRun } from './run.repository.js';
 import { RunExecution } from './run-execution.js';
 import type { RunHead, RunServices, StateMessage } from './run-services.js';
 import { ShardProgress } from './shard-progress.js';
@@ -34,11 +37,12 @@ export class RunService {
   /** Waiting runs that are in the store; only they may start. */
   readonly #stored = new Set<string>();
   readonly #executions = new Map<string, RunExecution>();
-  readonly #forgetTimers = new Set<NodeJS.Timeout>();
+  readonly #forgetTimers: NamedTimers;
   #isAccepting = false;
 
   constructor(services: RunServices) {
     this.#services = services;
+    this.#forgetTimers = new NamedTimers(services.timers);
   }
 
   get isAccepting(): boolean {
@@ -47,13 +51,60 @@ export class RunService {
 
   /** Ends what an earlier coordinator left unfinished, and begins to listen and to accept. */
   async open(): Promise<void> {
-    const { runs, queue, log } = this.#services;
+    const { runs, queue, log, canResume } = this.#services;
     const reason = 'the coordinator was stopped before the run had ended';
     this.#listen();
-    queue.listen((runId, endings) => this.#executions.get(runId)?.shardsEnded(endings));
-    const left = await runs.failUnfinished(reason, new Date());
+    // Before the queue is listened to, so that nobody is told of shards of a run that is not there yet.
+    if (canResume) await this.#resumeAll();
+    queue.listen(({ runId, group }, endings) => this.#executions.get(runId)?.shardsEnded(group, endings));
+    const left = await runs.failUnfinished(reason, new Date(), [
+      ...this.#executions.keys(),
+      ...this.#waiting.map((run) => run.id),
+    ]);
     if (left.length > 0) log.warn(`${left.length} unfinished runs were marked as failed: ${reason}`);
+    for (const execution of this.#executions.values()) execution.goOn();
     this.#isAccepting = true;
+    this.#admit();
+  }
+
+  /** Takes up the runs of an earlier coordinator: its agents may have gone on with them. */
+  async #resumeAll(): Promise<void> {
+    const { runs, log } = this.#services;
+    for (const run of await runs.loadUnfinished()) {
+      try {
+        if (run.state === 'queued') this.#wait(run);
+        else await this.#resume(run);
+      } catch (error) {
+        log.error({ err: error, run: run.id }, 'an unfinished run could not be taken up again');
+        this.#executions.delete(run.id);
+      }
+    }
+  }
+
+  #wait(run: RunHead): void {
+    this.#waiting.push({ ...headOf(run), reason: 'waits for slots' });
+    this.#stored.add(run.id);
+  }
+
+  async #resume(run: UnfinishedRun): Promise<void> {
+    const { runs, registry, log } = this.#services;
+    const stored = await runs.loadShards(run.id);
+    // Between its first state and its shards: nobody has heard of it.
+    if (run.notes === undefined || stored.length === 0) {
+      this.#wait(run);
+      return;
+    }
+    const attempts = restoredShards(stored, run.notes);
+    // One that was lost once may have come back, and have a later attempt.
+    const awaited = new Set(attempts.flatMap((each) => (each.hasEnded ? [] : [each.agentId])));
+    for (const facts of run.notes.agents) if (awaited.has(facts.agentId)) registry.expect(facts);
+    const execution = new RunExecution(this.#services, headOf(run), attempts);
+    await execution.restore(run.state, run.notes);
+    for (const progress of attempts) {
+      if (!progress.hasEnded) registry.reserve(progress.agentId, progress.shard);
+    }
+    log.info({ run: run.id }, `run goes on with ${attempts.length} shards`);
+    this.#follow(execution);
   }
 
   /**
@@ -135,18 +186,18 @@ export class RunService {
    */
   async close(): Promise<number> {
     this.#isAccepting = false;
-    for (const timer of this.#forgetTimers) clearTimeout(timer);
+    this.#forgetTimers.disarmAll();
     const reason = 'the coordinator is stopping';
     const waiting = [...this.#waiting];
     await Promise.all(waiting.map((run) => this.#cancel(run, reason)));
     const executions = [...this.#executions.values()];
     for (const execution of executions) execution.stop(reason);
-    let timer: NodeJS.Timeout | undefined;
+    let cancel: () => void = () => undefined;
     const timeout = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, SHUTDOWN_TIMEOUT_MS);
+      cancel = this.#services.timers.after(SHUTDOWN_TIMEOUT_MS, resolve);
     });
     await Promise.race([Promise.all(executions.map((execution) => execution.ended)), timeout]);
-    clearTimeout(timer);
+    cancel();
     for (const execution of executions) execution.giveUp();
     await Promise.all(executions.map((execution) => execution.ended));
     return waiting.length + executions.length;
@@ -155,7 +206,12 @@ export class RunService {
   #listen(): void {
     const { events, registry } = this.#services;
     events.on('agent-joined', ({ agentId, attempts }) => this.#welcomeBack(agentId, attempts));
-    events.on('agent-changed', () => this.#admit());
+    events.on('agent-changed', ({ agentId }) => {
+      if (registry.isDraining(agentId)) {
+        for (const execution of this.#executions.values()) execution.agentLeaves(agentId);
+      }
+      this.#admit();
+    });
     events.on('agent-lost', ({ agentId }) => {
       for (const execution of this.#executions.values()) execution.agentLost(agentId);
       this.#forgetLater(agentId);
@@ -168,6 +224,9 @@ export class RunService {
     });
     events.on('shard-refused', ({ agentId, shard, fatal }) => {
       this.#executions.get(shard.runId)?.refused(agentId, shard, fatal);
+    });
+    events.on('shard-abandoned', ({ agentId, shard, sent }) => {
+      this.#executions.get(shard.runId)?.abandoned(agentId, shard, sent);
     });
     events.on('shard-probed', ({ agentId, shard, result }) => {
       this.#executions.get(shard.runId)?.probed(agentId, shard, result);
@@ -183,11 +242,9 @@ export class RunService {
   /** Removes the queue of an agent that stays away; one that comes back needs it. */
   #forgetLater(agentId: string): void {
     const { registry, queue } = this.#services;
-    const timer = setTimeout(() => {
-      this.#forgetTimers.delete(timer);
+    this.#forgetTimers.arm(agentId, FORGET_AGENT_MS, () => {
       if (registry.get(agentId) === undefined) void queue.forgetAgent(agentId);
-    }, FORGET_AGENT_MS);
-    this.#forgetTimers.add(timer);
+    });
   }
 
   #ownerOf(agentId: string, attempt: ShardAttempt): RunExecution | undefined {
@@ -208,6 +265,8 @@ export class RunService {
 
   /** Starts every run that can start now, and notes why the others wait. */
   #admit(): void {
+    // What runs already comes first: its rate is missing somebody.
+    for (const execution of this.#executions.values()) execution.useFreeSlots();
     for (;;) {
       const rooms = this.#services.registry.rooms();
       const wishes = this.#waiting.map(({ id, plan }) => ({
@@ -232,14 +291,20 @@ export class RunService {
       registry.reserve(agentId, shard);
       return new ShardProgress(shard, agentId, registry.get(agentId)?.name ?? agentId);
     });
-    const execution = new RunExecution(this.#services, run, progresses);
-    this.#executions.set(run.id, execution);
+    const execution = new RunExecution(this.#services, headOf(run), progresses);
     log.info({ run: run.id }, `run starts on ${progresses.length} slots`);
+    this.#follow(execution);
     void execution.begin();
+  }
+
+  #follow(execution: RunExecution): void {
+    const { registry, log } = this.#services;
+    const { id } = execution.head;
+    this.#executions.set(id, execution);
     void execution.ended.then(() => {
-      this.#executions.delete(run.id);
-      for (const progress of progresses) registry.release(progress.agentId, progress.shard);
-      log.info({ run: run.id }, `run ${execution.state}`);
+      this.#executions.delete(id);
+      for (const { agentId, shard } of execution.attempts) registry.release(agentId, shard);
+      log.info({ run: id }, `run ${execution.state}`);
       this.#admit();
     });
   }
@@ -281,6 +346,10 @@ export class RunService {
       hint: 'try again in a few seconds',
     });
   }
+}
+
+function headOf({ id, plan, createdAt }: RunHead): RunHead {
+  return { id, plan, createdAt };
 }
 
 function noSuchRun(runId: string): BroadsideError {

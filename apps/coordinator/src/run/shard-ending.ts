@@ -9,6 +9,7 @@ import {
   LIMITS,
   loadDurationMs,
   type Plan,
+  type Shard,
 } from '@broadside/shared';
 import type { ShardEnding } from '../shard/shard-queue.js';
 import type { ShardProgress } from './shard-progress.js';
@@ -40,7 +41,10 @@ export function takeEnding(
 }
 
 /** Whether a last interval shows that a fatal error ended the shard before its budget was used up. */
-export function hasFatalEnd(plan: Plan, last: Interval): boolean {
+export function hasFatalEnd(
+  plan: Pick<Plan, 'requests' | 'durationMs' | 'warmupMs'>,
+  last: Interval,
+): boolean {
   if (counterOf(last.counters, 'notSentFatal') > 0) return true;
   // Without a number of requests nothing is left over; such a shard is known by the time it should have lasted.
   const endMs = (last.number + last.span) * LIMITS.intervalMs;
@@ -65,6 +69,20 @@ export function isSocketError(fatal: Fatal): boolean {
 }
 
 /** Whether a last interval shows that the shard was stopped, which only its own agent can have done. */
-export function endedEarly(last: Interval): boolean {
+export function endedEarly(last: Pick<Interval, 'counters'>): boolean {
   return counterOf(last.counters, 'notSentStopped') > 0;
+}
+
+/** What a stopped shard booked as not sent: what its budget still had. */
+export function returnedBy(last: Interval): number {
+  return counterOf(last.counters, 'notSentStopped');
+}
+
+/** Whether a last interval comes before the shard had done what it should: all its requests, or all its time. */
+export function isUnfinished(shard: Shard, last: Pick<Interval, 'counters' | 'number' | 'span'>): boolean {
+  if (counterOf(last.counters, 'notSentFatal') > 0) return false;
+  if (endedEarly(last)) return true;
+  const durationMs = loadDurationMs(shard);
+  const endMs = (last.number + last.span) * LIMITS.intervalMs;
+  return shard.requests === undefined && durationMs !== undefined && endMs < durationMs;
 }

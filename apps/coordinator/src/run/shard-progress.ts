@@ -1,5 +1,10 @@
 import {
+  addCounters,
+  type Counters,
+  counterOf,
   type Fatal,
+  type Interval,
+  newCounters,
   type Shard,
   type ShardAttempt,
   type ShardResult,
@@ -17,6 +22,18 @@ export class ShardProgress {
   readonly agentName: string;
   /** What is committed in the store; the agent may forget these intervals. */
   readonly stored = new IntervalCoverage();
+  /** Sum of what was counted of it, without its warm-up. */
+  readonly counted: Counters = newCounters();
+  /** Most requests that it sent in one slice. */
+  mostPerSlice = 0;
+  /** One more than the last slice that was counted. */
+  coveredSlices = 0;
+  /** Slice of the run in which it begins; undefined while that is not named. */
+  startSlice: number | undefined;
+  /** It was given its start instant. */
+  hasBegun = false;
+  /** Of those that were handed to the queue together: 0 for the first attempts. */
+  readonly group: number;
   /** Its agent has said that a slot holds it. */
   isReady = false;
   /** Nothing that still comes of it counts. */
@@ -31,8 +48,11 @@ export class ShardProgress {
   /** Why there is no result. */
   failure: string | undefined;
 
-  constructor(shard: Shard, agentId: string, agentName: string) {
+  constructor(shard: Shard, agentId: string, agentName: string, group = 0) {
     this.shard = shard;
+    this.group = group;
+    // The first attempts begin with the run; later ones when somebody can take them up.
+    this.startSlice = shard.attempt === 1 ? 0 : undefined;
     this.key = shardAttemptKey(shard);
     this.agentId = agentId;
     this.agentName = agentName;
@@ -43,15 +63,30 @@ export class ShardProgress {
     return { runId, shardIndex, attempt };
   }
 
+  /** Adds up an interval that is new. */
+  count(interval: Interval): void {
+    this.coveredSlices = Math.max(this.coveredSlices, interval.number + interval.span);
+    const sent = counterOf(interval.counters, 'sent');
+    this.mostPerSlice = Math.max(this.mostPerSlice, Math.ceil(sent / interval.span));
+    if (interval.isWarmup !== true) addCounters(this.counted, interval.counters);
+  }
+
   /** Its result is here, or will never be. */
   get hasEnded(): boolean {
-    return this.isFenced || this.didNothing || this.result !== undefined || this.failure !== undefined;
+    return this.isFenced || this.didNothing || this.totals !== undefined || this.failure !== undefined;
   }
 
   /** What is stored of it. */
   get change(): ShardChange {
-    const state = this.isFenced ? 'fenced' : this.result === undefined ? 'failed' : 'finished';
-    return { state, totals: this.totalsFrame, fatal: this.fatal };
+    const { startSlice, totalsFrame: totals, fatal } = this;
+    return { state: this.#state, startSlice, totals, fatal };
+  }
+
+  get #state(): ShardChange['state'] {
+    if (this.didNothing) return 'unused';
+    if (this.isFenced) return 'fenced';
+    if (this.totals !== undefined) return 'finished';
+    return this.failure === undefined ? 'assigned' : 'failed';
   }
 
   /** How reports call it. */

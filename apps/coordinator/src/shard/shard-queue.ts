@@ -6,6 +6,7 @@
 import {
   holdsSecrets,
   RUN_QUEUE,
+  runJobSchema,
   type Shard,
   type ShardResult,
   shardAttemptKey,
@@ -15,6 +16,7 @@ import {
 import type { Logger } from 'pino';
 import {
   type FlowSender,
+  type JobQueue,
   type QueueWiring,
   RUN_JOB_OPTIONS,
   SHARD_JOB_OPTIONS,
@@ -33,17 +35,24 @@ export interface PlacedShard {
   readonly agentId: string;
 }
 
-/** The shards of one run in the queue. */
-export interface EnqueuedRun {
-  /** The run no longer waits for this shard, because its agent is lost. */
-  release(key: string): Promise<void>;
+/** Names shards that were handed to the queue together: 0 for the first attempts of a run. */
+export interface GroupName {
+  readonly runId: string;
+  readonly group: number;
+}
+
+/** The shards of one group in the queue. */
+export interface EnqueuedGroup {
+  /** The group no longer waits for this shard, because its agent is lost; false when the queue did not take it. */
+  release(key: string): Promise<boolean>;
   /** Takes the shard back; false when an agent has claimed it already. */
   withdraw(key: string): Promise<boolean>;
   /** Takes back what no agent has claimed, and lets go of the rest. */
   abandon(): Promise<void>;
 }
 
-type ChildNode = NonNullable<Awaited<ReturnType<FlowSender['add']>>['children']>[number];
+type ShardJob = NonNullable<Awaited<ReturnType<FlowSender['add']>>['children']>[number]['job'];
+type FindJob = (key: string) => Promise<ShardJob | undefined>;
 
 /** A job with a key or a password in it goes with its end; its result is in its parent. */
 const FORGET_ENDED = { removeOnComplete: true, removeOnFail: true } as const;
@@ -63,30 +72,28 @@ export class ShardQueue {
   }
 
   /**
-   * Calls back once for each run whose shards have all ended. Not waited for until it listens: what ends
+   * Calls back once for each group whose shards have all ended. Not waited for until it listens: what ends
    * before that stays in the queue, and waiting takes a tenth of the whole start.
    */
-  listen(onEnded: (runId: string, endings: ShardEndings) => void): void {
+  listen(onEnded: (name: GroupName, endings: ShardEndings) => void): void {
     this.#wiring.createConsumer<unknown, null>(
       RUN_QUEUE,
       async (parent) => {
-        const [values, failures] = await Promise.all([
-          parent.getChildrenValues<unknown>(),
-          parent.getIgnoredChildrenFailures(),
-        ]);
-        onEnded(parent.id ?? '', endingsOf(values, failures));
+        const name = runJobSchema.safeParse(parent.data);
+        if (name.success) onEnded(name.data, await endingsIn(parent));
+        else this.#log.warn(`job ${parent.id} in the queue of runs is none of ours`);
         return null;
       },
       { concurrency: RUN_CONCURRENCY },
     );
   }
 
-  async enqueue(runId: string, placed: readonly PlacedShard[]): Promise<EnqueuedRun> {
+  async enqueue(name: GroupName, placed: readonly PlacedShard[]): Promise<EnqueuedGroup> {
     const node = await this.#flows.add({
       name: 'run',
       queueName: RUN_QUEUE,
-      data: { runId },
-      opts: { ...RUN_JOB_OPTIONS, jobId: runId },
+      data: name,
+      opts: { ...RUN_JOB_OPTIONS, jobId: parentIdOf(name) },
       children: placed.map(({ shard, agentId }) => ({
         name: 'shard',
         queueName: shardQueueOf(agentId),
@@ -98,17 +105,31 @@ export class ShardQueue {
         },
       })),
     });
-    const children = new Map((node.children ?? []).map((child) => [child.job.id ?? '', child]));
-    return {
-      release: (key) => this.#release(children.get(key)),
-      withdraw: (key) => this.#withdraw(children.get(key)),
-      abandon: async () => {
-        for (const child of children.values()) {
-          await this.#release(child);
-          await this.#withdraw(child);
-        }
-      },
-    };
+    const jobs = new Map((node.children ?? []).map(({ job }) => [job.id ?? '', job]));
+    return this.#groupOf([...jobs.keys()], (key) => Promise.resolve(jobs.get(key)));
+  }
+
+  /** A group that an earlier coordinator handed to the queue. */
+  reopen(placed: readonly PlacedShard[]): EnqueuedGroup {
+    const agents = new Map(placed.map(({ shard, agentId }) => [shardAttemptKey(shard), agentId]));
+    return this.#groupOf([...agents.keys()], async (key) => {
+      const agentId = agents.get(key);
+      if (agentId === undefined) return undefined;
+      return this.#inQueue(shardQueueOf(agentId), (queue) => queue.getJob(key));
+    });
+  }
+
+  /**
+   * How the shards of a group ended, where an earlier coordinator was told so already; undefined where this one
+   * will be told, or where nothing is known of the group.
+   */
+  async endingsTold(name: GroupName): Promise<ShardEndings | undefined> {
+    return this.#inQueue(RUN_QUEUE, async (queue) => {
+      const parent = await queue.getJob(parentIdOf(name));
+      const state = await parent?.getState();
+      const wasTold = state === 'active' || state === 'completed' || state === 'failed';
+      return parent !== undefined && wasTold ? endingsIn(parent) : undefined;
+    });
   }
 
   /** Forgets the queue of an agent that has gone for good. */
@@ -137,27 +158,70 @@ export class ShardQueue {
     }
   }
 
-  async #release(child: ChildNode | undefined): Promise<void> {
-    if (child === undefined) return;
+  #groupOf(keys: readonly string[], find: FindJob): EnqueuedGroup {
+    const release = (key: string): Promise<boolean> => this.#release(key, find);
+    const withdraw = (key: string): Promise<boolean> => this.#withdraw(key, find);
+    return {
+      release,
+      withdraw,
+      abandon: async () => {
+        for (const key of keys) {
+          await release(key);
+          await withdraw(key);
+        }
+      },
+    };
+  }
+
+  async #inQueue<T>(name: string, ask: (queue: JobQueue) => Promise<T>): Promise<T> {
+    const queue = this.#wiring.createQueue(name);
     try {
-      await child.job.removeChildDependency();
-    } catch (error) {
-      // It has ended on its own in the meantime, which is as good.
-      this.#log.debug({ err: error }, `shard ${child.job.id} was not released`);
+      return await ask(queue);
+    } finally {
+      await queue.close();
     }
   }
 
-  async #withdraw(child: ChildNode | undefined): Promise<boolean> {
-    if (child === undefined) return false;
+  async #release(key: string, find: FindJob): Promise<boolean> {
     try {
-      await child.job.remove();
+      await (await find(key))?.removeChildDependency();
       return true;
     } catch (error) {
-      // An agent holds it, and has been told to stop.
-      this.#log.debug({ err: error }, `shard ${child.job.id} was not taken back`);
+      // Either it has ended on its own in the meantime, or the queue is away.
+      this.#log.debug({ err: error }, `shard ${key} was not released`);
       return false;
     }
   }
+
+  async #withdraw(key: string, find: FindJob): Promise<boolean> {
+    try {
+      const job = await find(key);
+      await job?.remove();
+      return job !== undefined;
+    } catch (error) {
+      // An agent holds it, and has been told to stop.
+      this.#log.debug({ err: error }, `shard ${key} was not taken back`);
+      return false;
+    }
+  }
+}
+
+/** The parent of a group; no run id has a dot. */
+function parentIdOf({ runId, group }: GroupName): string {
+  return group === 0 ? runId : `${runId}.${group}`;
+}
+
+interface ParentJob {
+  getChildrenValues<T>(): Promise<Record<string, T>>;
+  getIgnoredChildrenFailures(): Promise<Record<string, string>>;
+}
+
+async function endingsIn(parent: ParentJob): Promise<ShardEndings> {
+  const [values, failures] = await Promise.all([
+    parent.getChildrenValues<unknown>(),
+    parent.getIgnoredChildrenFailures(),
+  ]);
+  return endingsOf(values, failures);
 }
 
 /** Children are named `<…>:<queue>:<attempt key>`; a result that is none counts as a failure. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { StartBarrier, startInstantUs } from './start-barrier.js';
+import { nextSlice, StartBarrier, startInstantUs } from './start-barrier.js';
 
 describe('the start barrier', () => {
   it('opens once, when the last shard is ready', () => {
@@ -19,6 +19,39 @@ describe('the start barrier', () => {
     expect(barrier.isOpen).toBe(false);
     expect(barrier.probed()).toBe('start');
     expect(barrier.probed()).toBe('wait');
+  });
+});
+
+describe('a shard that is lost before the start', () => {
+  it('is waited for again', () => {
+    const barrier = new StartBarrier({ shardCount: 2, wantsProbe: false });
+    barrier.ready(0);
+    barrier.lost(0);
+    expect(barrier.ready(1)).toBe('wait');
+    expect(barrier.ready(0)).toBe('start');
+  });
+
+  it('has its probe sent again, and holds up the start after the probe of another', () => {
+    const first = new StartBarrier({ shardCount: 1, wantsProbe: true });
+    first.ready(0);
+    first.lost(0);
+    expect(first.probed()).toBe('wait');
+    expect(first.ready(0)).toBe('probe');
+    expect(first.probed()).toBe('start');
+    const second = new StartBarrier({ shardCount: 2, wantsProbe: true });
+    second.ready(0);
+    second.ready(1);
+    second.lost(1);
+    expect(second.probed()).toBe('wait');
+    expect(second.ready(1)).toBe('start');
+  });
+});
+
+describe('the slice in which a late attempt begins', () => {
+  it('is the first whole one', () => {
+    expect(nextSlice(10_000_000, 10_000_001, 1_000)).toBe(1);
+    expect(nextSlice(10_000_000, 12_000_000, 1_000)).toBe(2);
+    expect(nextSlice(10_000_000, 3_000_000, 1_000)).toBe(0);
   });
 });
 

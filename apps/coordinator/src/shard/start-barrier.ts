@@ -14,17 +14,16 @@ export type BarrierStep = 'wait' | 'probe' | 'start';
 export class StartBarrier {
   readonly #shardCount: number;
   readonly #ready = new Set<number>();
-  #phase: 'gathering' | 'probing' | 'open';
-  readonly #wantsProbe: boolean;
+  #probe: 'wanted' | 'sent' | 'done';
+  #isOpen = false;
 
   constructor(options: StartBarrierOptions) {
     this.#shardCount = options.shardCount;
-    this.#wantsProbe = options.wantsProbe;
-    this.#phase = 'gathering';
+    this.#probe = options.wantsProbe ? 'wanted' : 'done';
   }
 
   get isOpen(): boolean {
-    return this.#phase === 'open';
+    return this.#isOpen;
   }
 
   isReady(shardIndex: number): boolean {
@@ -33,16 +32,40 @@ export class StartBarrier {
 
   /** A slot holds the shard. Said again after a broken socket it changes nothing. */
   ready(shardIndex: number): BarrierStep {
+    if (this.#ready.has(shardIndex)) return 'wait';
     this.#ready.add(shardIndex);
-    if (this.#phase !== 'gathering' || this.#ready.size < this.#shardCount) return 'wait';
-    this.#phase = this.#wantsProbe ? 'probing' : 'open';
-    return this.#wantsProbe ? 'probe' : 'start';
+    return this.#step();
+  }
+
+  /** It was open already when an earlier coordinator ended. */
+  openNow(): void {
+    for (let shardIndex = 0; shardIndex < this.#shardCount; shardIndex++) this.#ready.add(shardIndex);
+    this.#probe = 'done';
+    this.#isOpen = true;
+  }
+
+  /** The slot is gone before the start; another one will hold the shard. */
+  lost(shardIndex: number): void {
+    if (this.#isOpen) return;
+    this.#ready.delete(shardIndex);
+    // What came of a probe that is on its way will never be known.
+    if (shardIndex === 0 && this.#probe === 'sent') this.#probe = 'wanted';
   }
 
   /** The probe has an outcome that lets the run go on. */
   probed(): BarrierStep {
-    if (this.#phase !== 'probing') return 'wait';
-    this.#phase = 'open';
+    if (this.#probe !== 'sent') return 'wait';
+    this.#probe = 'done';
+    return this.#step();
+  }
+
+  #step(): BarrierStep {
+    if (this.#isOpen || this.#ready.size < this.#shardCount || this.#probe === 'sent') return 'wait';
+    if (this.#probe === 'wanted') {
+      this.#probe = 'sent';
+      return 'probe';
+    }
+    this.#isOpen = true;
     return 'start';
   }
 
@@ -59,5 +82,14 @@ export class StartBarrier {
 export function startInstantUs(nowUs: number, delayMs: number, uncertaintiesUs: readonly number[]): number {
   const MAX_UNCERTAINTY_US = 1_000_000;
   const worstUs = uncertaintiesUs.reduce((most, us) => Math.max(most, us), 0);
-  return Math.ceil(nowUs + delayMs * 1_000 + Math.min(worstUs, MAX_UNCERTAINTY_US));
+  // Whole ms, because the store keeps times no finer and a restarted coordinator goes on with this instant.
+  return Math.ceil((nowUs + Math.min(worstUs, MAX_UNCERTAINTY_US)) / 1_000 + delayMs) * 1_000;
+}
+
+/**
+ * The slice of a run that began at `startAtUs` in which an attempt can begin that gets its order now: whole
+ * slices, so that its intervals are slices of the run.
+ */
+export function nextSlice(startAtUs: number, earliestUs: number, intervalMs: number): number {
+  return Math.max(Math.ceil((earliestUs - startAtUs) / (intervalMs * 1_000)), 0);
 }

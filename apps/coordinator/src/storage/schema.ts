@@ -19,6 +19,8 @@ export interface RunsTable {
   ended_at: NullableTime;
   reason: ColumnType<string | null, string | null | undefined, string | null>;
   report: NullableJsonColumn;
+  /** What is known of an unfinished run beside its shards and intervals: what a restart has to go on with. */
+  notes: NullableJsonColumn;
 }
 
 /** One row per attempt at a shard. */
@@ -29,6 +31,10 @@ export interface ShardsTable {
   agent_id: string;
   agent_name: string;
   state: string;
+  /** Of those that were handed to the queue together: 0 for the first attempts. */
+  group_number: ColumnType<number, number | undefined, never>;
+  /** Slice of the run in which it begins; null while that is not named. */
+  start_slice: ColumnType<number | null, number | null | undefined, number | null>;
   shard: JsonColumn;
   /** The totals frame of a finished shard, in the binary form of libs/shared. */
   totals: ColumnType<Buffer | null, Uint8Array | null | undefined, Uint8Array | null>;

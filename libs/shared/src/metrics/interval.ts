@@ -256,3 +256,17 @@ export function knownGaugeOf(observations: Observations, name: GaugeName): numbe
 export function gaugeOf(observations: Observations, name: GaugeName): number {
   return observations.gauges[GAUGE[name]] ?? 0;
 }
+
+/**
+ * The interval on the time of the run, where its attempt began `slices` later than the run: number and times
+ * move, counts and bins stay.
+ */
+export function shiftInterval(interval: Interval, slices: number, intervalMs: number): Interval {
+  if (slices === 0) return interval;
+  const gauges = interval.gauges.slice();
+  for (const name of ['firstSendUs', 'lastEventUs'] as const) {
+    const atUs = gauges[GAUGE[name]] ?? NO_TIME_US;
+    if (atUs !== NO_TIME_US) gauges[GAUGE[name]] = atUs + slices * intervalMs * 1_000;
+  }
+  return { ...interval, number: interval.number + slices, gauges };
+}

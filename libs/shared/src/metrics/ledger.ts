@@ -8,11 +8,16 @@ export interface LedgerContext {
   readonly requests?: number | undefined;
   /** Requests whose outcome is unknown because their agent was lost. */
   readonly lostWithAgent?: number | undefined;
+  /** Requests that a lost agent should have sent, and that nobody sent in its place. */
+  readonly notSentWithAgent?: number | undefined;
+  /** Connections of lost agents: those that were open, and those that were being opened. */
+  readonly connectionsLost?: { readonly open: number; readonly opening: number } | undefined;
 }
 
 /**
  * The identity that every merged set of counters must satisfy (design section 5):
- * planned = sent + not sent; sent = completed + failed + in flight at end + lost with an agent.
+ * planned = sent + not sent; sent = completed + failed + in flight at end + lost with an agent. Connections of a
+ * lost agent count as failed or closed, as far as they had come.
  * While a run goes on, requests that wait for a connection are the (non-negative) rest of the first line, and
  * requests in flight that of the second.
  * @returns one sentence for each line of the identity that does not hold; empty when the books balance.
@@ -21,7 +26,7 @@ export function ledgerProblems(counters: Counters, context: LedgerContext): stri
   const problems: string[] = [];
   const planned = counterOf(counters, 'planned');
   const sent = counterOf(counters, 'sent');
-  const notSent = notSentOf(counters);
+  const notSent = notSentOf(counters) + (context.notSentWithAgent ?? 0);
   if (context.isFinal ? planned !== sent + notSent : planned < sent + notSent) {
     problems.push(`planned ${planned} is not sent ${sent} + not sent ${notSent}`);
   }
@@ -39,14 +44,15 @@ export function ledgerProblems(counters: Counters, context: LedgerContext): stri
   if (context.isFinal && context.requests !== undefined && planned !== context.requests) {
     problems.push(`planned ${planned} is not the ${context.requests} requests of the plan`);
   }
-  return [...problems, ...connectionProblems(counters, context.isFinal)];
+  return [...problems, ...connectionProblems(counters, context)];
 }
 
-function connectionProblems(counters: Counters, isFinal: boolean): string[] {
+function connectionProblems(counters: Counters, { isFinal, connectionsLost }: LedgerContext): string[] {
   const asked = counterOf(counters, 'connectionsAsked');
   const opened = counterOf(counters, 'connectionsOpened');
-  const failed = counterOf(counters, 'connectionsFailed');
+  const failed = counterOf(counters, 'connectionsFailed') + (connectionsLost?.opening ?? 0);
   const closed =
+    (connectionsLost?.open ?? 0) +
     counterOf(counters, 'connectionsClosedByUs') +
     counterOf(counters, 'connectionsClosedAnnounced') +
     counterOf(counters, 'connectionsClosedUnannounced') +

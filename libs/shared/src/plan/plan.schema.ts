@@ -120,6 +120,13 @@ const planFields = z.strictObject(
     probe: z.boolean().default(PLAN_DEFAULTS.probe),
     maxReplyHeaderBytes: wholeNumber(LIMITS.maxReplyHeaderBytes).default(PLAN_DEFAULTS.maxReplyHeaderBytes),
     maxReplyBodyBytes: wholeNumber(LIMITS.maxReplyBodyBytes).default(PLAN_DEFAULTS.maxReplyBodyBytes),
+    /**
+     * What becomes of the load of an agent that is lost: rebalance (others take over what is left of it; the
+     * default), continue (it is left out), or abort (the run ends).
+     */
+    onAgentLoss: z
+      .enum(['rebalance', 'continue', 'abort'], 'must be rebalance, continue or abort')
+      .optional(),
     /** Number of slots to use; absent: as many as are free, at most one per connection. */
     slots: wholeNumber(LIMITS.maxShards).optional(),
   },

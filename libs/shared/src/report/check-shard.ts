@@ -1,4 +1,4 @@
-import { COUNTER_NAMES, counterOf } from '../metrics/counters.js';
+import { COUNTER_NAMES, type Counters, counterOf } from '../metrics/counters.js';
 import { sameHistogram } from '../metrics/histogram.js';
 import { HISTOGRAM_NAMES, type Interval, type ShardTotals } from '../metrics/interval.js';
 import { RunTotals } from './run-totals.js';
@@ -38,6 +38,27 @@ export function checkShard(
   return { sum, problems: problems.map((problem) => `${name}: ${problem}`) };
 }
 
+/**
+ * The same for a fenced attempt, whose end and totals will never come: what is there must be without a gap, and
+ * must be what was counted while it came.
+ * @param counted sum of the counters as they arrived
+ */
+export function checkFencedShard(name: string, intervals: Iterable<Interval>, counted: Counters): ShardCheck {
+  const sum = new RunTotals();
+  const slices: Slice[] = [];
+  for (const interval of intervals) {
+    sum.addInterval(interval);
+    slices.push({ number: interval.number, span: interval.span, isLast: interval.isLast });
+  }
+  const problems = [...gapProblems(slices).problems];
+  for (const counter of COUNTER_NAMES) {
+    const [stored, arrived] = [sum.counter(counter), counterOf(counted, counter)];
+    if (stored !== arrived)
+      problems.push(`${counter} is ${stored} in the stored intervals, and ${arrived} came`);
+  }
+  return { sum, problems: shortened(problems).map((problem) => `${name}: ${problem}`) };
+}
+
 /** A shard's place in run time. */
 interface Slice {
   readonly number: number;
@@ -47,6 +68,19 @@ interface Slice {
 
 /** Gaps, overlaps and a missing end in the numbers of one shard's intervals. */
 function coverageProblems(slices: readonly Slice[], expected: number | undefined): string[] {
+  const { problems, next, hasLast } = gapProblems(slices);
+  if (expected !== undefined && next < expected) {
+    problems.push(`${intervalNames(next, expected - 1)} missing`);
+  } else if (!hasLast) {
+    problems.push(
+      next === 0 ? 'no interval came' : `the last interval is missing (after number ${next - 1})`,
+    );
+  }
+  return shortened(problems);
+}
+
+/** @returns besides the number that would follow, and whether the last one is marked as the last. */
+function gapProblems(slices: readonly Slice[]): { problems: string[]; next: number; hasLast: boolean } {
   const inOrder = [...slices].sort((a, b) => a.number - b.number);
   const problems: string[] = [];
   let next = 0;
@@ -55,14 +89,7 @@ function coverageProblems(slices: readonly Slice[], expected: number | undefined
     if (slice.number < next) problems.push(`interval ${slice.number} came twice`);
     next = Math.max(next, slice.number + slice.span);
   }
-  if (expected !== undefined && next < expected) {
-    problems.push(`${intervalNames(next, expected - 1)} missing`);
-  } else if (inOrder.at(-1)?.isLast !== true) {
-    problems.push(
-      next === 0 ? 'no interval came' : `the last interval is missing (after number ${next - 1})`,
-    );
-  }
-  return shortened(problems);
+  return { problems, next, hasLast: inOrder.at(-1)?.isLast === true };
 }
 
 function intervalNames(first: number, last: number): string {

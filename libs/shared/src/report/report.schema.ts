@@ -6,6 +6,7 @@ import { agentIdSchema, runIdSchema } from '../plan/shard.schema.js';
 import { runStateSchema, secondSchema } from '../wire/live-message.js';
 import { machineSchema } from '../wire/machine.schema.js';
 import { failureReasonSchema, tlsFactsSchema } from '../wire/tls-facts.js';
+import { lossSchema } from './loss.js';
 
 /** Version of the report document. A reader refuses a newer major change by this number. */
 export const REPORT_VERSION = 1;
@@ -149,6 +150,10 @@ export const reportSchema = z.object({
   statusCounts: z.record(z.string(), z.number()),
   /** Requests whose outcome is unknown because their agent was lost. */
   lostWithAgent: z.number(),
+  /** Requests that a lost agent should have sent, and nobody sent in its place; absent: none. */
+  notSentWithAgent: z.number().optional(),
+  /** Attempts that ended before their load was done because their agent went; absent: none. */
+  losses: z.array(lossSchema).optional(),
   /** Bytes of one request on the wire, of which body. */
   requestBytes: z.number(),
   requestBodyBytes: z.number(),

@@ -1,10 +1,19 @@
-import { counterOf, countersFromRecord, countersToRecord, failedOf, notSentOf } from '../metrics/counters.js';
+import {
+  COUNTER,
+  type Counters,
+  counterOf,
+  countersFromRecord,
+  countersToRecord,
+  failedOf,
+  notSentOf,
+} from '../metrics/counters.js';
 import type { Fatal } from '../metrics/fatal.js';
 import { ledgerProblems } from '../metrics/ledger.js';
 import { isPaced } from '../plan/load-fields.js';
 import type { Plan } from '../plan/plan.schema.js';
 import { redactPlan } from '../plan/redact-plan.js';
 import { BROADSIDE_VERSION } from '../version.js';
+import { type Loss, type LossBooks, lossBooksOf } from './loss.js';
 import { type AgentReport, REPORT_VERSION, type Report, type ShardReport } from './report.schema.js';
 import type { RunTotals } from './run-totals.js';
 import { verdictOf } from './verdict.js';
@@ -27,7 +36,8 @@ export interface ReportInput {
   readonly requestBytes: number;
   readonly requestBodyBytes: number;
   readonly referenceBytes?: number | undefined;
-  readonly lostWithAgent?: number | undefined;
+  /** What became of attempts whose agents went. The counters of `totals` are as they came. */
+  readonly losses?: readonly Loss[] | undefined;
   /** A fatal error that is no shard's, such as a failed probe. Without it the first one of a shard counts. */
   readonly fatal?: Fatal | undefined;
   /** What the caller found missing or different, from `checkShard` and from its own books. */
@@ -39,7 +49,10 @@ export interface ReportInput {
 /** Folds a run into its report: ledger and verdict included. */
 export function buildReport(input: ReportInput): Report {
   const { plan, run, totals } = input;
-  const problems = [...input.problems, ...ledgerProblems(totals.counters, ledgerContextOf(input))];
+  const losses = input.losses ?? [];
+  const lossBooks = lossBooksOf(losses);
+  const counters = withLosses(totals.counters, lossBooks);
+  const problems = [...input.problems, ...ledgerProblems(counters, ledgerContextOf(input, lossBooks))];
   const fatal = input.fatal ?? input.shards.find((shard) => shard.fatal !== undefined)?.fatal;
   const withoutVerdict: Omit<Report, 'verdict'> = {
     format: 'broadside-report',
@@ -50,9 +63,11 @@ export function buildReport(input: ReportInput): Report {
     target: input.target,
     ...(input.failureReasons === undefined ? {} : { failureReasons: input.failureReasons }),
     timeTakenUs: timeTakenUsOf(input),
-    counters: countersToRecord(totals.counters),
+    counters: countersToRecord(counters),
     statusCounts: totals.statusRecord(),
-    lostWithAgent: input.lostWithAgent ?? 0,
+    lostWithAgent: lossBooks.lostWithAgent,
+    ...(lossBooks.notSentWithAgent === 0 ? {} : { notSentWithAgent: lossBooks.notSentWithAgent }),
+    ...(losses.length === 0 ? {} : { losses: [...losses] }),
     requestBytes: input.requestBytes,
     requestBodyBytes: input.requestBodyBytes,
     ...(input.referenceBytes === undefined ? {} : { referenceBytes: input.referenceBytes }),
@@ -82,9 +97,17 @@ function timeTakenUsOf({ plan, run, totals }: ReportInput): number {
 }
 
 /** A run that never started has nothing planned, so its request budget is not held against it. */
-function ledgerContextOf({ plan, run, lostWithAgent }: ReportInput) {
+function ledgerContextOf({ plan, run }: ReportInput, lossBooks: LossBooks) {
   const hasFixedBudget = run.startedAt !== undefined && plan.durationMs === undefined;
-  return { isFinal: true, lostWithAgent, requests: hasFixedBudget ? plan.requests : undefined };
+  return { ...lossBooks, isFinal: true, requests: hasFixedBudget ? plan.requests : undefined };
+}
+
+/** The merged counters with the entries that close the books of lost attempts. */
+function withLosses(counters: Counters, { planned, notSentStopped }: LossBooks): Counters {
+  const closed = counters.slice();
+  closed[COUNTER.planned] = counterOf(counters, 'planned') + planned;
+  closed[COUNTER.notSentStopped] = counterOf(counters, 'notSentStopped') + notSentStopped;
+  return closed;
 }
 
 function withSums(agent: AgentFacts, shards: readonly ShardReport[]): AgentReport {

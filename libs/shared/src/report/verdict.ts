@@ -3,17 +3,20 @@ import { endedIn, failureSentence } from './failure-counts.js';
 import { headlineWarningOf } from './headline-warning.js';
 import { type KeepAliveLimit, keepAliveLimitOf } from './keep-alive-limit.js';
 import { limitOf } from './limit.js';
+import { type Loss, lossSentence } from './loss.js';
 import type { Report, Verdict } from './report.schema.js';
 
 /**
  * Judges a run from its report. The first that holds: books that do not balance or something missing make it
- * inconclusive, a person's stop makes it aborted, a fatal error or no success at all makes it fail; else pass.
+ * inconclusive, a person's stop makes it aborted, a fatal error or no success at all makes it fail, load that went
+ * with an agent makes it inconclusive where it leaves the result open; else pass.
  */
 export function verdictOf(report: Omit<Report, 'verdict'>): Verdict {
   const { outcome, reason } = outcomeOf(report);
   const reasons = reason === undefined ? [] : [reason];
   const failures = failureSentence(report);
   if (failures !== undefined) reasons.push(failures);
+  reasons.push(...lossSentences(report));
   const advice: string[] = [];
   const closes = keepAliveDiagnosis(report);
   if (closes !== undefined) reasons.push(closes);
@@ -60,7 +63,35 @@ function outcomeOf(report: Omit<Report, 'verdict'>): Outcome {
   if (counters.completed === 0) {
     return { outcome: 'fail', reason: `no request of ${endedIn(report)} succeeded` };
   }
-  return { outcome: 'pass' };
+  const unknown = unknownReason(report);
+  return unknown === undefined ? { outcome: 'pass' } : { outcome: 'inconclusive', reason: unknown };
+}
+
+/** Above this share of requests without a known outcome the others no longer speak for them. */
+const MAX_UNKNOWN_SHARE = 0.01;
+
+/**
+ * Why declared losses leave the result open, although the books balance: part of the load was not sent although
+ * the plan wanted it taken over, or too many outcomes are unknown. Undefined when they do not.
+ */
+function unknownReason({ plan, losses = [], lostWithAgent, counters }: Omit<Report, 'verdict'>) {
+  const dropped = losses.filter((loss) => loss.rest === 'dropped');
+  const [first] = dropped;
+  if (first !== undefined && plan.onAgentLoss !== 'continue') {
+    const more = dropped.length === 1 ? '' : ` (and of ${dropped.length - 1} more)`;
+    return `the rest of shard ${first.shardIndex} was not sent after agent ${first.agentName} had gone${more}`;
+  }
+  if (lostWithAgent <= counters.sent * MAX_UNKNOWN_SHARE) return undefined;
+  return `the outcome of ${lostWithAgent} of ${counters.sent} requests is not known, because their agent was lost`;
+}
+
+/** Losses that are told one by one; a cluster that falls apart needs no more. */
+const MAX_TOLD_LOSSES = 5;
+
+function lossSentences({ losses = [] }: Pick<Report, 'losses'>): string[] {
+  const told: readonly Loss[] = losses.slice(0, MAX_TOLD_LOSSES);
+  const more = losses.length - told.length;
+  return [...told.map(lossSentence), ...(more > 0 ? [`and ${more} more losses of agents`] : [])];
 }
 
 /** The first thing that is wrong with the books; undefined when they balance and nothing is missing. */

@@ -46,6 +46,11 @@ export const agentMessageSchema = z.discriminatedUnion('kind', [
   /** The shard cannot start: name not found, address not allowed, job not valid, too little of something. */
   z.object({ kind: z.literal('refused'), shard: shardAttemptSchema, fatal: fatalSchema }),
   z.object({ kind: z.literal('probed'), shard: shardAttemptSchema, result: probeResultSchema }),
+  /**
+   * A fenced attempt has ended: requests that it had taken up in all, in its intervals and after them. Sent as
+   * long as there is a connection; it only makes the report say more.
+   */
+  z.object({ kind: z.literal('abandoned'), shard: shardAttemptSchema, sent: z.number().int().min(0) }),
   /** The agent takes no more shards and leaves when its running ones have ended. */
   z.object({ kind: z.literal('draining') }),
 ]);

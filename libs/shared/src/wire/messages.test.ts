@@ -30,6 +30,7 @@ const AGENT: readonly AgentMessage[] = [
   { kind: 'refused', shard, fatal },
   { kind: 'probed', shard, result: { ok: true, bodyBytes: 5, status: 200, server: 'x' } },
   { kind: 'probed', shard, result: { ok: false, fatal } },
+  { kind: 'abandoned', shard, sent: 12 },
   { kind: 'draining' },
 ];
 

@@ -1,11 +1,17 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
 import { fatalSchema } from '../metrics/fatal.js';
-import { shardAttemptSchema } from '../plan/shard.schema.js';
+import { runIdSchema, shardAttemptSchema } from '../plan/shard.schema.js';
 import { failureReasonSchema, tlsFactsSchema } from './tls-facts.js';
 
 /** Queue of the parent jobs: one per run; it becomes active when all shard jobs have ended. */
 export const RUN_QUEUE = 'broadside-runs';
+
+/**
+ * What a parent job holds: its run, and which of the run's groups of shards it waits for. Group 0 are the first
+ * attempts; each later attempt is a group of its own.
+ */
+export const runJobSchema = z.object({ runId: runIdSchema, group: z.int().min(0) });
 
 /** Each agent has a queue of its own, so that the planner decides which agent gets which shard. */
 export function shardQueueOf(agentId: string): string {

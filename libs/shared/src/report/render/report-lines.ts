@@ -37,6 +37,7 @@ export function booksSentence(report: Report): string {
     ['not sent, no connection free', counters.notSentNoConnection],
     ['not sent, stopped', counters.notSentStopped],
     ['not sent, fatal error', counters.notSentFatal],
+    ['not sent, agent lost', report.notSentWithAgent ?? 0],
   ];
   const others = parts
     .filter(([, count]) => count > 0)

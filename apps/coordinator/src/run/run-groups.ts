@@ -1,0 +1,70 @@
+import type { EnqueuedGroup } from '../shard/shard-queue.js';
+import { NamedTimers } from './named-timers.js';
+import type { RunServices } from './run-services.js';
+import type { ShardProgress } from './shard-progress.js';
+
+/** Until a queue that did not answer is asked again. */
+const RETRY_MS = 1_000;
+
+/** The groups of one run in the queue: the first attempts together, each later attempt by itself. */
+export class RunGroups {
+  readonly #runId: string;
+  readonly #queue: RunServices['queue'];
+  readonly #groups = new Map<number, EnqueuedGroup>();
+  /** Groups of which the queue has said how they ended. */
+  readonly #told = new Set<number>();
+
+  readonly #timers: NamedTimers;
+  #isOver = false;
+
+  constructor(runId: string, { queue, timers }: Pick<RunServices, 'queue' | 'timers'>) {
+    this.#runId = runId;
+    this.#queue = queue;
+    this.#timers = new NamedTimers(timers);
+  }
+
+  /** @param shards of one group. */
+  async enqueue(shards: readonly ShardProgress[]): Promise<void> {
+    const group = shards[0]?.group ?? 0;
+    this.#groups.set(group, await this.#queue.enqueue({ runId: this.#runId, group }, shards));
+  }
+
+  /** Takes up a group that an earlier coordinator had handed over. */
+  reopen(group: number, shards: readonly ShardProgress[]): void {
+    this.#groups.set(group, this.#queue.reopen(shards));
+  }
+
+  has({ group }: ShardProgress): boolean {
+    return this.#groups.has(group);
+  }
+
+  /** @returns false when that was told before. */
+  tell(group: number): boolean {
+    if (this.#told.has(group)) return false;
+    this.#told.add(group);
+    return true;
+  }
+
+  /**
+   * The group no longer waits for this shard: tried again until the queue has taken it, because the group would
+   * wait for ever otherwise.
+   */
+  async release(progress: ShardProgress): Promise<void> {
+    const { group, key } = progress;
+    if (this.#told.has(group) || this.#isOver) return;
+    if ((await this.#groups.get(group)?.release(key)) !== false) return;
+    this.#timers.arm(`release ${key}`, RETRY_MS, () => void this.release(progress));
+  }
+
+  /** Takes the shard back; false when an agent has claimed it already. */
+  async withdraw({ group, key }: ShardProgress): Promise<boolean> {
+    return (await this.#groups.get(group)?.withdraw(key)) ?? false;
+  }
+
+  /** Lets go of every group that has not ended. */
+  async abandon(): Promise<void> {
+    this.#isOver = true;
+    this.#timers.disarmAll();
+    for (const [group, enqueued] of this.#groups) if (!this.#told.has(group)) await enqueued.abandon();
+  }
+}

@@ -1,0 +1,184 @@
+/** What becomes of the attempts of an agent that is lost, has forgotten them, leaves, or cannot take them. */
+import type { Fatal, Interval, Loss, ShardAttempt } from '@broadside/shared';
+import { isOfStart, isOver, type RunControl, type RunParts } from './run-parts.js';
+import type { RunStart } from './run-start.js';
+import { endedEarly, hasFatalEnd, isUnfinished, returnedBy } from './shard-ending.js';
+import type { ShardProgress } from './shard-progress.js';
+
+export class RunLosses {
+  readonly #parts: RunParts;
+  readonly #control: RunControl;
+  readonly #start: RunStart;
+  /** Agents that end their attempts themselves, and give back what is left of them. */
+  readonly #leaving = new Set<string>();
+
+  constructor(parts: RunParts, control: RunControl, start: RunStart) {
+    this.#parts = parts;
+    this.#control = control;
+    this.#start = start;
+  }
+
+  /** Whether another slot is to take over what an agent cannot do. */
+  get wantsRests(): boolean {
+    const { head, orders } = this.#parts;
+    return (head.plan.onAgentLoss ?? 'rebalance') === 'rebalance' && !orders.isStopped;
+  }
+
+  /** The agent has said that it leaves. */
+  agentLeaves(agentId: string): void {
+    this.#leaving.add(agentId);
+  }
+
+  /** The agent could not prepare the shard: without it the run is not the plan, unless another one can. */
+  refused(agentId: string, attempt: ShardAttempt, fatal: Fatal): void {
+    const { shards, barrier, reissue, books } = this.#parts;
+    const progress = shards.find(agentId, attempt);
+    if (progress === undefined || progress.hasEnded) return;
+    if (barrier.isOpen) {
+      reissue.giveBack(progress, fatal.message);
+      return;
+    }
+    progress.didNothing = true;
+    books.end(progress);
+    if (fatal.code === 'AGENT_DRAINING') this.#loseBeforeStart(progress);
+    else {
+      progress.fatal = fatal;
+      this.#control.fail(fatal.message);
+    }
+    this.#control.checkEnd();
+  }
+
+  /** The agent said hello again: what it still holds goes on, what it has forgotten is lost. */
+  agentBack(agentId: string, alive: ReadonlySet<string>): void {
+    const { books, reissue } = this.#parts;
+    for (const progress of this.#openShardsOf(agentId)) {
+      if (alive.has(progress.key)) {
+        this.#control.sayOrder(progress);
+        books.acknowledge(progress);
+      } else if (progress.isReady && !books.isDelivered(progress)) this.#miss(progress, 'forgotten');
+    }
+    reissue.useFreeSlots();
+    this.#control.checkEnd();
+  }
+
+  agentLost(agentId: string): void {
+    const { books, groups, agents } = this.#parts;
+    for (const progress of this.#openShardsOf(agentId)) {
+      // A shard that is delivered whole is not lost: its result is in the queue, or nobody is left to bring it.
+      if (books.isDelivered(progress)) void groups.release(progress);
+      else {
+        agents.markLost(agentId);
+        this.#miss(progress, 'lost');
+      }
+    }
+    this.#control.checkEnd();
+  }
+
+  /** The agent of a fenced attempt says what it had sent in all. */
+  abandoned(agentId: string, attempt: ShardAttempt, sent: number): void {
+    const { shards, reissue } = this.#parts;
+    const progress = shards.findFenced(agentId, attempt);
+    if (progress === undefined) return;
+    reissue.rests.abandoned(progress, sent);
+    this.#control.saveNotes();
+  }
+
+  /** The queue was told not to wait for it, by us or by an earlier coordinator that stored no more than that. */
+  endWithoutResult(progress: ShardProgress): void {
+    const { books, journal } = this.#parts;
+    if (!books.isDelivered(progress)) {
+      this.#lose(progress, 'lost');
+      return;
+    }
+    progress.isFenced = true;
+    journal.saveShard(progress);
+  }
+
+  /** A shard has said its last although nobody stopped it: was it its budget, or something else? */
+  checkLast(progress: ShardProgress, interval: Interval): void {
+    const { head, reissue } = this.#parts;
+    const hasStoppedItself = this.#leaving.has(progress.agentId) || endedEarly(interval);
+    if (hasStoppedItself && isUnfinished(progress.shard, interval)) {
+      // What was left of it goes on elsewhere.
+      reissue.lose(progress, 'left', { isWanted: this.wantsRests, returned: returnedBy(interval) });
+      this.#afterLoss(progress);
+    } else if (head.plan.onSocketError === 'stop' && hasFatalEnd(progress.shard, interval)) {
+      this.#control.stopShards(`${progress.name} ended with a fatal error`);
+    }
+  }
+
+  /** Results have another way than intervals: whether the last interval, still to come, may give something back. */
+  mayGiveBack(progress: ShardProgress): boolean {
+    const { totals, shard, isFenced } = progress;
+    if (totals === undefined || isFenced || !this.wantsRests) return false;
+    if (this.#parts.books.isDelivered(progress)) return false;
+    return isUnfinished(shard, { counters: totals.counters, number: 0, span: totals.intervals });
+  }
+
+  #openShardsOf(agentId: string): ShardProgress[] {
+    const { shards } = this.#parts;
+    return shards.all.filter((progress) => progress.agentId === agentId && !isOver(this.#parts, progress));
+  }
+
+  /** Intervals of it will not come. Where its result did, nothing of it is unknown but its place in time. */
+  #miss(progress: ShardProgress, cause: Loss['cause']): void {
+    const { services, books, orders, reissue } = this.#parts;
+    if (progress.totals === undefined || !progress.hasBegun) {
+      this.#lose(progress, cause);
+      return;
+    }
+    void books
+      .closeByTotals(progress, () => services.intervals.load(progress.attempt))
+      .then((closing) => {
+        if (closing === undefined || orders.isStopped) return;
+        this.#leaving.add(progress.agentId);
+        this.checkLast(progress, closing);
+      })
+      .catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        books.note(`${progress.name}: ${reason}`);
+        progress.failure ??= reason;
+      })
+      .finally(() => {
+        books.end(progress);
+        reissue.useFreeSlots();
+        this.#control.checkEnd();
+      });
+  }
+
+  #lose(progress: ShardProgress, cause: Loss['cause']): void {
+    const { reissue, books, services, journal, groups, orders, barrier } = this.#parts;
+    if (!isOfStart(progress) && !progress.hasBegun) {
+      reissue.giveBack(progress, `agent ${progress.agentName} was lost`);
+      return;
+    }
+    progress.isFenced = true;
+    books.end(progress);
+    services.registry.send(progress.agentId, { kind: 'fenced', shard: progress.attempt });
+    journal.saveShard(progress);
+    void groups.release(progress);
+    // Once the barrier is open the start is only being stored: the rest of the shard is all of it.
+    if (orders.startAtUs === undefined && !barrier.isOpen) {
+      this.#loseBeforeStart(progress);
+      return;
+    }
+    reissue.lose(progress, cause, { isWanted: this.wantsRests });
+    this.#afterLoss(progress);
+  }
+
+  #afterLoss(progress: ShardProgress): void {
+    if (this.#parts.head.plan.onAgentLoss === 'abort') {
+      this.#control.stop(`agent ${progress.agentName} was lost, and the plan wants the run to end then`);
+    }
+    this.#control.saveNotes();
+  }
+
+  /** Nothing was sent, so another slot can do all of it. */
+  #loseBeforeStart(progress: ShardProgress): void {
+    const { barrier, timers, reissue } = this.#parts;
+    barrier.lost(progress.shard.shardIndex);
+    timers.disarm('probe');
+    if (this.wantsRests && reissue.replace(progress)) this.#start.awaitReady();
+    else this.#control.fail(`agent ${progress.agentName} was lost before the start`);
+  }
+}

@@ -1,0 +1,238 @@
+/**
+ * Carries out what the rests decide: finds a slot for what lost attempts left behind, hands the new attempt to the
+ * queue, and starts it in the slice of the run that it is ready for (docs/adr/0002).
+ */
+import { LIMITS, type Loss } from '@broadside/shared';
+import { nextSlice, startInstantUs } from '../shard/start-barrier.js';
+import type { NamedTimers } from './named-timers.js';
+import type { RunAgents } from './run-agents.js';
+import type { RunBooks } from './run-books.js';
+import type { RunGroups } from './run-groups.js';
+import type { RunJournal } from './run-journal.js';
+import type { RunOrders } from './run-orders.js';
+import { RunRests, type Taker } from './run-rests.js';
+import type { RunServices } from './run-services.js';
+import type { RunShards } from './run-shards.js';
+import type { ShardProgress } from './shard-progress.js';
+
+export interface ReissueParts {
+  readonly services: Pick<RunServices, 'registry' | 'clock' | 'log' | 'canResume'>;
+  readonly shards: RunShards;
+  readonly groups: RunGroups;
+  readonly orders: RunOrders;
+  readonly books: RunBooks;
+  readonly agents: RunAgents;
+  readonly journal: RunJournal;
+  readonly timers: NamedTimers;
+  /** The attempt has left its slot, or never was in one. */
+  readonly isOffSlot: (progress: ShardProgress) => boolean;
+  /** The attempt may be told to start. */
+  readonly onBegun: (progress: ShardProgress) => void;
+  /** Something changed that a restarted coordinator would have to know, or that may end the run. */
+  readonly onChange: () => void;
+}
+
+/** An order that is given later than this before its slice is late. */
+const LEAST_LEAD_MS = 50;
+/** How long a slot that was free may take to hold the shard. */
+const READY_MS = 5_000;
+/** The same after a restart, when its agent has to come back first. */
+const RETURN_MS = 15_000;
+/** Until a rest that could not be handed over is tried again. */
+const RETRY_MS = 250;
+/** The same, when it was the queue or the store that could not take it. */
+const QUEUE_RETRY_MS = 1_000;
+
+export class RunReissue {
+  readonly rests = new RunRests();
+  readonly #parts: ReissueParts;
+  /** Attempts whose start is being stored. */
+  readonly #beginning = new Set<ShardProgress>();
+
+  constructor(parts: ReissueParts) {
+    this.#parts = parts;
+  }
+
+  /** Run time in ms; 0 before the start instant is named. */
+  get nowMs(): number {
+    const { orders, services } = this.#parts;
+    const { startAtUs } = orders;
+    return startAtUs === undefined ? 0 : (services.clock.epochUs() - startAtUs) / 1_000;
+  }
+
+  /** Takes up the losses that an earlier coordinator had booked, and who was to take them over. */
+  restore(losses: readonly Loss[]): void {
+    const { shards, timers } = this.#parts;
+    for (const loss of losses) {
+      const ofShard = shards.all.filter((each) => each.shard.shardIndex === loss.shardIndex);
+      const from = ofShard.find((each) => each.shard.attempt === loss.attempt);
+      const taker = ofShard.find(
+        (each) => each.shard.attempt > loss.attempt && !each.hasBegun && !each.didNothing,
+      );
+      if (from === undefined) continue;
+      this.rests.restore(loss, from, taker);
+      if (taker === undefined || loss.rest !== 'waiting') continue;
+      timers.arm(`ready ${taker.key}`, RETURN_MS, () => this.giveBack(taker, 'no slot took it in time'));
+    }
+  }
+
+  /** Books the loss of an attempt that had begun. */
+  lose(progress: ShardProgress, cause: Loss['cause'], given: { isWanted: boolean; returned?: number }): void {
+    const { isWanted, returned = 0 } = given;
+    this.rests.lose(progress, { cause, noticedAtMs: this.nowMs, returnedRequests: returned, isWanted });
+    this.useFreeSlots();
+  }
+
+  /**
+   * The whole shard once more, for an attempt that was lost before the start.
+   * @returns false when no slot is free.
+   */
+  replace(progress: ShardProgress): boolean {
+    const taker = this.#freeTaker();
+    if (taker === undefined) return false;
+    this.#handOut(this.rests.again(progress, taker));
+    return true;
+  }
+
+  /** Gives what waits to slots that are free now. */
+  useFreeSlots(): void {
+    const { orders, shards, services, isOffSlot, onChange } = this.#parts;
+    if (!this.rests.isWaiting || orders.isStopped || orders.startAtUs === undefined) return;
+    // What this run has ended holds its slots until the run has, unless the run itself needs them.
+    for (const progress of shards.all) {
+      if (isOffSlot(progress)) services.registry.release(progress.agentId, progress.shard);
+    }
+    while (this.rests.isWaiting) {
+      const taker = this.#freeTaker();
+      if (taker === undefined) break;
+      const attempt = this.rests.place(taker, this.nowMs);
+      if (attempt === undefined) break;
+      this.#handOut(attempt);
+    }
+    onChange();
+  }
+
+  /**
+   * A slot holds the attempt: it starts with the next whole slice, or the one that its rest was made for. Stored
+   * before it is ordered, or a restarted coordinator would take a live attempt for one that never began.
+   */
+  begin(progress: ShardProgress): void {
+    const { orders, services, timers, journal } = this.#parts;
+    if (orders.startAtUs === undefined || progress.hasBegun || this.#beginning.has(progress)) return;
+    timers.disarm(`ready ${progress.key}`);
+    const isFree = progress.startSlice === undefined;
+    const slice = this.#nextSlice(progress, orders.startAtUs);
+    if (slice > (progress.startSlice ?? slice)) {
+      this.giveBack(progress, 'it was ready too late');
+      return;
+    }
+    progress.startSlice ??= slice;
+    this.rests.begins(progress);
+    if (!services.canResume) {
+      this.#haveBegun(progress);
+      return;
+    }
+    this.#beginning.add(progress);
+    journal.saveShard(progress);
+    this.#parts.onChange();
+    void journal.settled().then(() => {
+      this.#beginning.delete(progress);
+      if (progress.didNothing) return;
+      // What was stored late is chosen again, where that is possible.
+      if (isFree && this.#isLate(progress)) {
+        progress.startSlice = undefined;
+        this.begin(progress);
+      } else this.#haveBegun(progress);
+    });
+  }
+
+  #haveBegun(progress: ShardProgress): void {
+    const { books, journal, timers, onChange, onBegun } = this.#parts;
+    timers.disarm('rest');
+    progress.hasBegun = true;
+    books.open(progress);
+    this.rests.begun(progress);
+    journal.saveShard(progress);
+    onBegun(progress);
+    onChange();
+  }
+
+  #isLate({ startSlice = 0 }: ShardProgress): boolean {
+    return startSlice * LIMITS.intervalMs < this.nowMs + LEAST_LEAD_MS;
+  }
+
+  /** The first slice that an order given now can still reach. */
+  #nextSlice({ agentId }: ShardProgress, startAtUs: number): number {
+    const { services, agents } = this.#parts;
+    const uncertainties = agents
+      .facts()
+      .flatMap((facts) => (facts.agentId === agentId ? [facts.clockUncertaintyUs] : []));
+    const earliestUs = startInstantUs(services.clock.epochUs(), LIMITS.startDelayMs, uncertainties);
+    // Slice 0 belongs to the attempts that begin with the run.
+    return Math.max(nextSlice(startAtUs, earliestUs, LIMITS.intervalMs), 1);
+  }
+
+  /**
+   * An attempt that has not begun, and will not: its rest waits again.
+   * @param wasTried false when no agent has heard of it.
+   */
+  giveBack(progress: ShardProgress, why: string, wasTried = true): void {
+    const { services, groups, journal, timers, onChange } = this.#parts;
+    if (progress.hasBegun || progress.didNothing) return;
+    services.log.info(`${progress.name} does not begin: ${why}`);
+    timers.disarm(`ready ${progress.key}`);
+    progress.didNothing = true;
+    progress.isFenced = true;
+    services.registry.send(progress.agentId, { kind: 'fenced', shard: progress.attempt });
+    services.registry.release(progress.agentId, progress.shard);
+    journal.saveShard(progress);
+    void groups.release(progress).then(() => groups.withdraw(progress));
+    this.rests.failed(progress, wasTried);
+    if (this.rests.isWaiting)
+      timers.arm('retry', wasTried ? RETRY_MS : QUEUE_RETRY_MS, () => this.useFreeSlots());
+    onChange();
+  }
+
+  /** Nobody takes over what has not begun. */
+  dropAll(why: string): void {
+    const { shards } = this.#parts;
+    for (const progress of shards.all) {
+      if (progress.shard.attempt > 1 && !progress.hasBegun) this.giveBack(progress, why);
+    }
+    this.rests.dropAll();
+  }
+
+  #handOut(attempt: ShardProgress): void {
+    const { services, shards, agents, timers } = this.#parts;
+    services.registry.reserve(attempt.agentId, attempt.shard);
+    shards.add(attempt);
+    agents.add(attempt.agentId);
+    timers.arm(`ready ${attempt.key}`, READY_MS, () => this.giveBack(attempt, 'no slot took it in time'));
+    services.log.info(`${attempt.name} takes over what was left`);
+    void this.#handOver(attempt);
+  }
+
+  async #handOver(attempt: ShardProgress): Promise<void> {
+    const { services, groups, journal } = this.#parts;
+    try {
+      await journal.insertShards([attempt]);
+      if (attempt.isFenced) return;
+      await groups.enqueue([attempt]);
+      if (!attempt.isFenced) return;
+      await groups.release(attempt);
+      await groups.withdraw(attempt);
+    } catch (error) {
+      services.log.warn({ err: error }, `${attempt.name} could not be handed to the queue`);
+      this.giveBack(attempt, 'it could not be handed to the queue', false);
+    }
+  }
+
+  /** The agent with most free slots. */
+  #freeTaker(): Taker | undefined {
+    const { registry } = this.#parts.services;
+    const rooms = registry.rooms().filter((room) => room.freeSlots > 0);
+    const [most] = rooms.toSorted((a, b) => b.freeSlots - a.freeSlots);
+    if (most === undefined) return undefined;
+    return { agentId: most.agentId, agentName: registry.get(most.agentId)?.name ?? most.agentId };
+  }
+}

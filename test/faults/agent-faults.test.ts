@@ -1,0 +1,131 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { canRun } from '../support/programs.js';
+import { WellBehavedTarget } from '../targets/well-behaved-target.js';
+import { FaultyCluster } from './faulty-cluster.js';
+import { RateWatch } from './rate-watch.js';
+
+const NAMES = ['one', 'two', 'three'];
+/** Each connection sends so often that six of them make about 300 requests a second. */
+const DELAY_MS = 20;
+
+describe.runIf(canRun('redis-server'))('an agent in the middle of a run', () => {
+  const target = new WellBehavedTarget({ delayMs: DELAY_MS });
+  let cluster: FaultyCluster;
+  let watch: RateWatch;
+
+  beforeAll(async () => {
+    await target.start();
+    cluster = await FaultyCluster.start();
+  });
+  beforeEach(async () => {
+    await cluster.haveAgents(NAMES, 2);
+    watch = new RateWatch(() => target.counters.requestsSeen);
+  });
+  afterEach(() => watch.stop());
+  afterAll(async () => {
+    await cluster.stop();
+    await target.stop();
+  });
+
+  function planOf(load: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+    return { target: `${target.url}/`, connections: 6, slots: 3, timeout: '2s', ...load };
+  }
+
+  /** Until the target has seen some seconds of the load. */
+  async function underLoad(seconds: number): Promise<void> {
+    const before = target.counters.requestsSeen;
+    await cluster.until(() => target.counters.requestsSeen > before);
+    const sinceMs = performance.now();
+    await cluster.until(() => performance.now() - sinceMs > seconds * 1_000);
+  }
+
+  it('is killed: another takes its load over, the rate comes back, and the books balance', async () => {
+    const seenBefore = target.counters.requestsSeen;
+    const runId = await cluster.post(planOf({ duration: '10s' }));
+    await underLoad(2.5);
+    const killedAtMs = performance.now();
+    const before = watch.rate(killedAtMs, 1_500);
+    await cluster.agent('two').kill();
+    const report = await cluster.report(runId);
+    watch.stop();
+
+    const [loss] = report.losses ?? [];
+    const restoredMs = watch.restoredAfterMs(killedAtMs, before, 0.95);
+    const noticedMs = (loss?.noticedAtMs ?? 0) - 2_500;
+    console.log(`noticed after about ${Math.round(noticedMs)} ms, rate back after ${restoredMs} ms`);
+    expect(report.ledger.problems).toEqual([]);
+    expect(report.verdict.outcome).toBe('pass');
+    expect(loss).toMatchObject({ agentName: 'two', cause: 'lost', rest: 'taken' });
+    expect(noticedMs).toBeLessThan(3_000);
+    expect(restoredMs).toBeLessThan(5_000);
+    expect(report.agents.find((agent) => agent.name === 'two')?.lost).toBe(true);
+    // What the target saw beyond the books is what the report says that it may have seen.
+    const beyond = target.counters.requestsSeen - seenBefore - report.counters.sent;
+    expect(beyond).toBeGreaterThanOrEqual(0);
+    expect(beyond).toBeLessThanOrEqual((loss?.unaccountedMax ?? 0) + 10);
+  });
+
+  it('is killed in a counted run: exactly n are counted, and those that are unknown are numbered', async () => {
+    const runId = await cluster.post(planOf({ requests: 1_500 }));
+    await underLoad(2);
+    await cluster.agent('two').kill();
+    const report = await cluster.report(runId);
+    expect(report.ledger.problems).toEqual([]);
+    expect(report.counters.planned).toBe(1_500);
+    expect(report.counters.sent).toBe(1_500);
+    expect(report.counters.completed + report.lostWithAgent).toBe(1_500);
+    // At most what its two connections had in flight.
+    expect(report.lostWithAgent).toBeLessThanOrEqual(2);
+    expect(report.verdict.outcome).toBe('pass');
+    const seconds = report.seconds.reduce((sum, second) => sum + second.completed, 0);
+    expect(seconds).toBe(report.counters.completed);
+  });
+
+  it('stands still and wakes up: it is replaced, stops at once, and says what it had sent', async () => {
+    const runId = await cluster.post(planOf({ duration: '11s' }));
+    await underLoad(2);
+    cluster.agent('two').signal('SIGSTOP');
+    const frozenAtMs = performance.now();
+    await cluster.until(async () => (await cluster.agents()).length === 2);
+    const noticedMs = performance.now() - frozenAtMs;
+    console.log(`a frozen agent was noticed after ${Math.round(noticedMs)} ms`);
+    expect(noticedMs).toBeLessThan(3_600);
+    cluster.agent('two').signal('SIGCONT');
+    const report = await cluster.report(runId);
+    const [loss, ...others] = report.losses ?? [];
+    expect(others).toEqual([]);
+    expect(loss).toMatchObject({ agentName: 'two', cause: 'lost', rest: 'taken' });
+    expect(loss?.unaccounted).toBeGreaterThanOrEqual(0);
+    expect(report.ledger.problems).toEqual([]);
+    expect(report.verdict.outcome).toBe('pass');
+    // It is there for the next run.
+    await cluster.haveAgents(NAMES, 2);
+  });
+
+  it('stands still for a moment only: nothing is lost', async () => {
+    const runId = await cluster.post(planOf({ requests: 1_200 }));
+    await underLoad(1);
+    cluster.agent('two').signal('SIGSTOP');
+    const frozenAtMs = performance.now();
+    await cluster.until(() => performance.now() - frozenAtMs > 1_500);
+    cluster.agent('two').signal('SIGCONT');
+    const report = await cluster.report(runId);
+    expect(report.losses).toBeUndefined();
+    expect(report.ledger.problems).toEqual([]);
+    expect(report.counters.completed).toBe(1_200);
+  });
+
+  it('is told to leave: it gives its rest back, and nothing is lost', async () => {
+    const runId = await cluster.post(planOf({ requests: 1_500 }));
+    await underLoad(1.5);
+    cluster.agent('two').signal('SIGTERM');
+    expect(await cluster.agent('two').exit).toEqual({ exitCode: 0, signal: null });
+    const report = await cluster.report(runId);
+    expect(report.ledger.problems).toEqual([]);
+    expect(report.losses?.[0]).toMatchObject({ cause: 'left', agentName: 'two', rest: 'taken' });
+    const { planned, sent, completed, inFlightAtEnd, notSentStopped } = report.counters;
+    expect({ planned, sent, notSentStopped }).toEqual({ planned: 1_500, sent: 1_500, notSentStopped: 0 });
+    expect(completed + inFlightAtEnd).toBe(1_500);
+    expect(report.verdict.outcome).toBe('pass');
+  });
+});

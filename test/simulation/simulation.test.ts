@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { simulate } from './simulate.js';
+
+/** SIMULATION_SEED replays one seed; SIMULATION_SEEDS says how many are tried, from a random one on. */
+const only = process.env['SIMULATION_SEED'];
+const count = only === undefined ? Number(process.env['SIMULATION_SEEDS'] ?? 1_000) : 1;
+const first = only === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(only);
+
+describe('the books of a cluster under random faults', () => {
+  it(`balance or declare what is lost, and no run hangs (seeds ${first} to ${first + count - 1})`, {
+    timeout: 1_200_000,
+  }, async () => {
+    let losses = 0;
+    for (let seed = first; seed < first + count; seed++) {
+      const { story, wrongs, report } = await simulate(seed);
+      losses += report?.losses?.length ?? 0;
+      const replay = `replay: SIMULATION_SEED=${seed} npx vitest run test/simulation`;
+      if (only !== undefined) console.log([...story, JSON.stringify(report?.losses, null, 1)].join('\n'));
+      expect(wrongs, [replay, ...story].join('\n')).toEqual([]);
+    }
+    // A simulation in which nothing goes wrong would prove nothing.
+    if (count >= 100) expect(losses).toBeGreaterThan(count / 20);
+  });
+});
