@@ -5,7 +5,7 @@ import type { Report } from './report.schema.js';
 /** Exit codes of every command except `broadside ab`, which has ab's. The only table of them. */
 export const EXIT = {
   ok: 0,
-  /** The run ended and its verdict is `fail`. */
+  /** The run ended and its verdict is `fail`: nothing succeeded, an error ended it, or its rate was not reached. */
   verdictFail: 1,
   /** `doctor`: the load could not be carried by this machine. */
   cannotWork: 1,
