@@ -118,7 +118,7 @@ export class RunService {
    * @throws BroadsideError notEnoughSlots, busy or unavailable.
    */
   async create(plan: Plan): Promise<RunSummary> {
-    const { registry, runs } = this.#services;
+    const { registry, runs, queue } = this.#services;
     this.#assertAccepting();
     if (!isStorable(plan)) {
       throw new BroadsideError('invalid', 'the plan has U+0000, or half of a surrogate pair, in a text', {
@@ -145,6 +145,7 @@ export class RunService {
     // In line before it is stored, so that the order is that of the requests.
     this.#waiting.push(run);
     try {
+      await queue.assertReachable();
       await runs.insert(run);
     } catch (error) {
       this.#waiting = this.#waiting.filter((other) => other !== run);
