@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { assertExitCode, startProcess } from '../support/process.js';
+import { assertExitCode, runProcess, startProcess } from '../support/process.js';
 import { Checkout } from './checkout.js';
 
 const tools = [
@@ -130,6 +130,16 @@ describe('./broadside', () => {
         `broadside: needs Node.js 20.19 or newer (of the 22 line 22.12 or newer); ${path}/node is ${version}\n`,
       );
     }
+  });
+
+  it('says in one line that standard output is closed', async () => {
+    const launcher = join(checkout.folder, 'broadside');
+    const closed = await runProcess('/bin/sh', ['-c', 'exec "$0" help >&-', launcher]);
+    expect(closed).toMatchObject({
+      exitCode: 6,
+      stderr: 'broadside: cannot write standard output: it is closed\n',
+    });
+    expect(closed.stdout).toBe('');
   });
 
   it('says in one line that npm is missing', async () => {

@@ -30,8 +30,10 @@ describe.runIf(canRun('nginx'))('against nginx with two workers, one slot', () =
   it('is the generator, in every format and while it runs, when the slot is full', async () => {
     const { report, messages } = await bench.judge({ target: page, connections: 200, duration: '3s' });
     expect(report.verdict.limit, reasonsOf(report)).toBe('generator');
-    expect(reasonsOf(report)).toMatch(/an engine thread was at least 90 % busy in \d of \d seconds/);
-    expect(report.verdict.advice.join()).toContain('add slots: 1 was in use');
+    expect(reasonsOf(report)).toMatch(
+      /an engine thread needed a CPU for at least 90 % of the time in \d of \d seconds/,
+    );
+    expect(report.verdict.advice[0]).toContain('move one of them to another');
     const warning = 'the generator was the limit: the target may be faster than this number';
     expect(summaryText(report)).toContain(`! ${warning}`);
     expect(abNotes(report).replace(/\s+/g, ' ')).toContain(`Warning: ${warning}`);
@@ -39,7 +41,9 @@ describe.runIf(canRun('nginx'))('against nginx with two workers, one slot', () =
     const warned = messages.flatMap((message) =>
       message.kind === 'second' ? (message.generatorWarning ?? []) : [],
     );
-    expect(warned[0]).toMatch(/^the generator is the limit: an engine thread is \d+ % busy/);
+    expect(warned[0]).toMatch(
+      /^the generator is the limit: an engine thread needs a CPU for \d+ % of the time/,
+    );
   });
 
   it('is the plan when the rate that was asked for was reached', async () => {
@@ -75,10 +79,20 @@ describe('against a server of one thread that computes for 3 ms', () => {
     await target.process.stop();
   });
 
-  it('is the target when twenty connections wait for it', async () => {
-    const { report } = await bench.judge({ target: target.url, connections: 20, duration: '4s' });
+  /** Target, client and tests share one machine: where threads had to wait for its CPUs, nobody can tell. */
+  function expectTarget(report: Report, reason: string): void {
+    const isCrowded = report.seconds.some(({ runDelayShareMax = 0 }) => runDelayShareMax >= 0.1);
+    if (isCrowded && report.verdict.limit === 'undecided') {
+      expect(reasonsOf(report)).toContain('client and target share');
+      return;
+    }
     expect(report.verdict.limit, reasonsOf(report)).toBe('target');
-    expect(reasonsOf(report)).toContain('requests queued beyond the generator');
+    expect(reasonsOf(report)).toContain(reason);
+  }
+
+  it('is the target when twenty connections wait for it, on CPUs that are free', async () => {
+    const { report } = await bench.judge({ target: target.url, connections: 20, duration: '4s' });
+    expectTarget(report, 'requests queued beyond the generator');
     expect(report.verdict.warning).toBeUndefined();
   });
 
@@ -91,7 +105,6 @@ describe('against a server of one thread that computes for 3 ms', () => {
   it('is the target when the rate is twice what it can do', async () => {
     const plan = { target: target.url, connections: 20, duration: '4s', rate: 700 };
     const { report } = await bench.judge(plan);
-    expect(report.verdict.limit, reasonsOf(report)).toBe('target');
-    expect(reasonsOf(report)).toContain('only when a connection became free');
+    expectTarget(report, 'only when a connection became free');
   });
 });

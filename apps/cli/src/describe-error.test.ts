@@ -2,7 +2,7 @@ import { BROADSIDE_VERSION, BroadsideError, EXIT } from '@broadside/shared';
 import { describe, expect, it } from 'vitest';
 import ownPackage from '../package.json' with { type: 'json' };
 import { CliError } from './cli-error.js';
-import { describeError, EARLY_EXIT } from './describe-error.js';
+import { describeError, describeOutputFailure, EARLY_EXIT } from './describe-error.js';
 
 describe('what main knows without libs/shared', () => {
   it('is what libs/shared says', () => {
@@ -32,5 +32,16 @@ describe('described errors', () => {
     expect(described.exitCode).toBe(70);
     expect(described.text).toMatch(/internal error, please report it: TypeError: oops\n {4}at /);
     expect(describeError('text').exitCode).toBe(70);
+  });
+});
+
+describe('a failure of standard output', () => {
+  it('is told in one line, except for a reader that went away', () => {
+    const failure = (code: string) => Object.assign(new Error(`${code}: text`), { code });
+    expect(describeOutputFailure(failure('EPIPE'))).toBeUndefined();
+    expect(describeOutputFailure(failure('ENOSPC'))).toBe(
+      'cannot write standard output: no space left on the device',
+    );
+    expect(describeOutputFailure(failure('EIO'))).toBe('cannot write standard output: EIO: text');
   });
 });

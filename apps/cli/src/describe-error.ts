@@ -2,7 +2,7 @@
 // libs/shared, which is too heavy to load for a typing mistake (a test keeps them equal).
 
 /** Exit codes that must be known before libs/shared is loaded. */
-export const EARLY_EXIT = { usage: 2, cluster: 5, internal: 70 } as const;
+export const EARLY_EXIT = { usage: 2, cluster: 5, file: 6, internal: 70 } as const;
 
 export interface DescribedError {
   /** For stderr, without the line end. */
@@ -32,6 +32,15 @@ export function describeError(error: unknown): DescribedError {
     default:
       return internal(error.stack ?? error.message);
   }
+}
+
+/** What a person is told when standard output cannot be written; undefined for a reader that went away. */
+export function describeOutputFailure(
+  error: Error & { readonly code?: string | undefined },
+): string | undefined {
+  if (error.code === 'EPIPE') return undefined;
+  const reason = error.code === 'ENOSPC' ? 'no space left on the device' : error.message;
+  return `cannot write standard output: ${reason}`;
 }
 
 function internal(trace: string): DescribedError {

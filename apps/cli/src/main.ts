@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { COMMANDS, generalHelp } from './commands.js';
-import { describeError, EARLY_EXIT } from './describe-error.js';
+import { describeError, describeOutputFailure, EARLY_EXIT } from './describe-error.js';
 
 // Nothing heavy is imported here: `--version` and `--help` must answer at once. Everything else is loaded by
 // the command that needs it.
@@ -63,26 +63,37 @@ function ownVersion(): string {
   return typeof version === 'string' ? version : 'unknown';
 }
 
-/** A reader that goes away (`| head`) ends the command quietly, as every Unix program does. */
-function leaveOnClosedOutput(error: NodeJS.ErrnoException): void {
-  if (error.code === 'EPIPE') process.exit(process.exitCode ?? 0);
-  throw error;
+/** Whether standard output or error could not be written, which no other end of the command hides. */
+let isOutputLost = false;
+
+/**
+ * A reader that goes away (`| head`) ends the command quietly, as every Unix program does. After any other
+ * failure the command is told by its own write where it waits for one, and has the usual bound to clean up.
+ */
+function endOnLostOutput(error: NodeJS.ErrnoException, isStdout: boolean): void {
+  const failure = describeOutputFailure(error);
+  if (failure === undefined) process.exit(process.exitCode ?? 0);
+  if (isOutputLost) return;
+  isOutputLost = true;
+  if (isStdout) process.stderr.write(`broadside: ${failure}\n`);
+  leave(EARLY_EXIT.file);
 }
 
-process.stdout.on('error', leaveOnClosedOutput);
-process.stderr.on('error', leaveOnClosedOutput);
+process.stdout.on('error', (error: NodeJS.ErrnoException) => endOnLostOutput(error, true));
+process.stderr.on('error', (error: NodeJS.ErrnoException) => endOnLostOutput(error, false));
 
 main(process.argv.slice(2)).then(
   (exitCode) => leave(exitCode),
   (error: unknown) => {
     const { text, exitCode } = describeError(error);
-    process.stderr.write(`${text}\n`);
+    if (!isOutputLost) process.stderr.write(`${text}\n`);
     leave(exitCode);
   },
 );
 
 /** Lets pending output drain and ends; what does not let go of the process within the bound is left behind. */
 function leave(exitCode: number): void {
-  process.exitCode = exitCode;
-  setTimeout(() => process.exit(exitCode), LEAVE_TIMEOUT_MS).unref();
+  const code = isOutputLost ? EARLY_EXIT.file : exitCode;
+  process.exitCode = code;
+  setTimeout(() => process.exit(code), LEAVE_TIMEOUT_MS).unref();
 }

@@ -3,6 +3,7 @@
 import { parentPort, type TransferListItem, workerData } from 'node:worker_threads';
 import { chooseTransport, runShard, ShardControl, type ShardEnd, type ShardRun } from '@broadside/engine';
 import { encodeInterval, encodeTotals, type Fatal, type Shard } from '@broadside/shared/engine';
+import { isAllowedAddress } from './address-policy.js';
 import { shardResultOf } from './shard-result.js';
 import type { SlotMessage, ThreadMessage, ThreadSettings } from './thread-message.js';
 
@@ -24,7 +25,7 @@ async function carryOut(shard: Shard, memory: SharedArrayBuffer): Promise<void> 
   run = runShard({
     shard,
     control: new ShardControl(memory),
-    isAllowed: () => true,
+    isAllowed: isAllowedAddress,
     openTransport: (given) => transport.open(given),
     sink: {
       onReady: () => tell({ kind: 'ready' }),

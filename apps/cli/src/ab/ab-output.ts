@@ -21,7 +21,7 @@ import {
 } from '@broadside/shared';
 import type { JsonDestination } from '../output/json-file.js';
 import { writeJsonReport } from '../output/json-report.js';
-import { writeNote } from '../output/streams.js';
+import { writeNote, writeOut } from '../output/streams.js';
 import type { AbOptions } from './ab-options.js';
 import { AbProgress } from './ab-progress.js';
 
@@ -49,15 +49,21 @@ export class AbOutput {
     this.#host = typeof target === 'string' ? options.url : target.host;
   }
 
-  /** @param request the request as it goes on the wire, which ab shows from verbosity 2 on. */
-  begin(request: string): void {
+  /**
+   * Awaited, so that nothing is sent when its report could not be written.
+   * @param request the request as it goes on the wire, which ab shows from verbosity 2 on.
+   * @throws CliError with EXIT.file.
+   */
+  async begin(request: string): Promise<void> {
     const { html, proxy } = this.#options;
     const line = abBenchmarkingLine(this.#host, this.#hasProgress, proxyNameOf({ proxy }));
     // With an HTML report ab says nothing of its start, but ends the line it has not begun.
-    this.#write(html === undefined ? abBanner() + line : abHtmlBanner());
+    const lead = html === undefined ? abBanner() + line : abHtmlBanner();
     this.#isLineOpen = !this.#hasProgress;
     const { verbosity, method } = this.#options;
-    if (verbosity >= 2) this.#write(`INFO: ${method} header == \n---\n${request}\n---\n`);
+    const shown = verbosity >= 2 ? `INFO: ${method} header == \n---\n${request}\n---\n` : '';
+    if (this.#files.json?.isStdout === true) process.stderr.write(lead + shown);
+    else await writeOut(lead + shown);
   }
 
   progress(message: LiveMessage): void {

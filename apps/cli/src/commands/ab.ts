@@ -55,7 +55,7 @@ async function executeOptions(options: AbOptions): Promise<number> {
   // `ab` ends with 1 when it is interrupted, and is killed by SIGTERM.
   const signals = new StopSignals((signal) => (signal === 'SIGINT' ? 1 : EXIT.terminated));
   try {
-    out.begin(abRequestText(plan));
+    await out.begin(abRequestText(plan));
     const report = await fireRun({
       plan,
       openCluster,

@@ -45,7 +45,7 @@ export async function execute(words: readonly string[]): Promise<number> {
     const say = values.quiet === true ? () => undefined : writeNote;
     const result = await testThisMachine({ isShort: values.short === true, transport, signals, say });
     const isJson = values.json === true;
-    await writeOut(isJson ? `${JSON.stringify(jsonOf(result), null, 2)}\n` : selfTestText(result.findings));
+    await writeOut(isJson ? `${JSON.stringify(jsonOf(result), null, 2)}\n` : selfTestText(result));
     return signals.received === undefined
       ? EXIT_OF[outcomeOf(result.findings)]
       : exitCodeOfSignal(signals.received);
@@ -79,12 +79,12 @@ async function testThisMachine({ isShort, transport, signals, say }: Wanted): Pr
   }
 }
 
-function jsonOf({ findings, transports }: SelfTestResult): object {
+function jsonOf({ findings, ...more }: SelfTestResult): object {
   return {
     format: 'broadside-self-test',
     broadsideVersion: BROADSIDE_VERSION,
     outcome: outcomeOf(findings),
-    transports,
+    ...more,
     findings,
   };
 }

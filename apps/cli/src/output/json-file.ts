@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { EXIT } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
 import { describeFileError } from './file-error.js';
+import { writeOut } from './streams.js';
 
 /** A place for the JSON report. `-` is stdout, and then the text report goes to stderr. */
 export interface JsonDestination {
@@ -19,12 +20,7 @@ export interface JsonDestination {
  */
 export async function openJsonDestination(path: string): Promise<JsonDestination> {
   if (path === '-') {
-    return {
-      isStdout: true,
-      write: async (text) => {
-        await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()));
-      },
-    };
+    return { isStdout: true, write: writeOut };
   }
   await assertWritable(path);
   return { isStdout: false, write: (text) => writeAtomically(path, text) };

@@ -1,5 +1,6 @@
 import { formatCount, formatLatencyUs } from '@broadside/shared';
 import { type Finding, type Outcome, outcomeOf } from '../self-test/finding.js';
+import type { SelfTestResult } from '../self-test/run-self-test.js';
 
 const OUTCOME_TEXTS: Readonly<Record<Outcome, string>> = {
   ok: 'ok',
@@ -15,7 +16,8 @@ const CONCLUSIONS: Readonly<Record<Outcome, string>> = {
 };
 
 /** One line for each claim: what was claimed, measured, the difference, and whether it is within what is allowed. */
-export function selfTestText(findings: readonly Finding[]): string {
+export function selfTestText(result: SelfTestResult): string {
+  const { findings } = result;
   const rows = [
     ['', 'what', 'claimed', 'measured', 'error', 'allowed', ''],
     ...findings.map((finding, i) => rowOf(finding, findings[i - 1]?.scenario)),
@@ -30,7 +32,27 @@ export function selfTestText(findings: readonly Finding[]): string {
       .join('  ')
       .trimEnd(),
   );
-  return `${lines.join('\n')}\n\n${CONCLUSIONS[outcomeOf(findings)]}\n`;
+  const outcome = outcomeOf(findings);
+  const conclusion = outcome === 'ok' && result.isPartial ? [] : [CONCLUSIONS[outcome]];
+  const stopped = result.isPartial ? ['Stopped before the end: not everything was tested.'] : [];
+  const stalls = outcome === 'unclear' ? stallLines(result) : [];
+  const tableLines = findings.length === 0 ? [] : [...lines, ''];
+  return `${[...tableLines, ...stalls, ...conclusion, ...stopped].join('\n')}\n`;
+}
+
+/** Why times are unclear, for each scenario with such a time. */
+function stallLines({ findings, conditions }: SelfTestResult): string[] {
+  const unclear = new Set(
+    findings.filter(({ outcome }) => outcome === 'unclear').map(({ scenario }) => scenario),
+  );
+  return conditions
+    .filter(({ scenario }) => unclear.has(scenario))
+    .map(({ scenario, stalls }) =>
+      stalls === undefined
+        ? `${scenario}: this platform does not tell how long threads wait for a CPU`
+        : `${scenario}: threads waited ${formatLatencyUs(stalls.perRequestUs)} per request for a CPU, ` +
+          `${(stalls.share * 100).toFixed(2)} % of the time`,
+    );
 }
 
 function rowOf(finding: Finding, scenarioBefore: string | undefined): string[] {

@@ -1,3 +1,6 @@
+import { EXIT } from '@broadside/shared';
+import { CliError } from '../cli-error.js';
+import { describeOutputFailure } from '../describe-error.js';
 import type { ProgressOutput } from './progress.js';
 
 /** stderr as a place for progress. */
@@ -9,9 +12,14 @@ export function stderrProgress(): ProgressOutput {
   };
 }
 
-/** Writes to stdout and resolves when the text has left the process, so that nothing is cut off at the end. */
+/**
+ * Writes to stdout and resolves when the text has left the process, so that nothing is cut off at the end.
+ * @throws CliError with EXIT.file. A reader that went away is no failure: main ends the process then.
+ */
 export async function writeOut(text: string): Promise<void> {
-  await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()));
+  const error = await new Promise<Error | null | undefined>((resolve) => process.stdout.write(text, resolve));
+  const failure = error ? describeOutputFailure(error) : undefined;
+  if (failure !== undefined) throw new CliError(EXIT.file, failure, error);
 }
 
 /** Writes a line of ours to stderr. */

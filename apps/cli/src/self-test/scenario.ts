@@ -1,5 +1,5 @@
 import { failedIn, type PlanInput, type Report } from '@broadside/shared';
-import { exactly, type Finding, type Stalls, stallsOf, timed } from './finding.js';
+import { exactly, type Finding, type Stalls, timed } from './finding.js';
 import type { TargetRecord, TargetScript } from './target-script.js';
 
 /** One run of the self-test, and what is claimed about it. */
@@ -37,10 +37,9 @@ export const PERCENTILES = [
 ] as const;
 
 /** The claims about one run: those of its scenario, and what must hold for every run. */
-export function judge(scenario: Scenario, sides: Omit<Seen, 'stalls'>): Finding[] {
+export function judge(scenario: Scenario, seen: Seen): Finding[] {
   const { name, plan } = scenario;
-  const { report, record } = sides;
-  const seen = { ...sides, stalls: stallsOf(report, record) };
+  const { report, record } = seen;
   const { counters, ledger } = report;
   return [
     ...scenario.judge(seen),

@@ -9,7 +9,7 @@ import type { TargetScript } from './target-script.js';
  * delay that the target stamps. The kernel needs it to wake both of them, and an idle machine more than a busy one,
  * so it is measured at the pace of the scenarios, by a client that shares nothing with the engine.
  */
-export async function measureWayUs(target: TargetProcess): Promise<number> {
+export async function measureWayUs(target: Pick<TargetProcess, 'url' | 'begin' | 'tell'>): Promise<number> {
   await target.begin(SCRIPT);
   const { hostname, port } = new URL(target.url);
   const seen = new Histogram();

@@ -1,3 +1,5 @@
+import type { FailureClass } from '../metrics/failure-class.js';
+import { failedIn } from './failure-counts.js';
 import type { Report } from './report.schema.js';
 
 /** Exit codes of every command except `broadside ab`, which has ab's. The only table of them. */
@@ -11,21 +13,38 @@ export const EXIT = {
   usage: 2,
   /** The books do not balance, or something is missing. */
   inconclusive: 3,
-  /** The run could not be carried out: no connection to the target, name not found. */
+  /** The run could not be carried out: no connection to the target whatever the count, name not found. */
   runFailed: 4,
-  /** The coordinator, its queue or its store cannot be reached, or refused. */
+  /** The coordinator, its queue or its store cannot be reached, or refused; an address cannot be listened on. */
   cluster: 5,
   /** A file could not be read or written. */
   file: 6,
   /** A defect of ours. */
   internal: 70,
-  /** Ended by SIGINT or by somebody's stop: the report says what was done. */
+  /** Ended by SIGINT or by a person's stop: the report says what was done. */
   interrupted: 130,
   /** Ended by SIGTERM. */
   terminated: 143,
 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** Failures that leave a request without a connection. */
+const CONNECT_FAILURES: readonly FailureClass[] = [
+  'connectRefused',
+  'connectTimeout',
+  'connectUnreachable',
+  'noLocalPort',
+  'noDescriptor',
+  'connectOther',
+];
+
+/** True when requests were sent out, none completed, and each of them failed for want of a connection. */
+function neverConnected(report: Report): boolean {
+  const failed = failedIn(report);
+  const toConnect = CONNECT_FAILURES.reduce((sum, name) => sum + report.counters[name], 0);
+  return report.counters.completed === 0 && failed > 0 && toConnect === failed;
+}
 
 /** Exit code of a run from its report. */
 export function exitCodeOf(report: Report): ExitCode {
@@ -34,7 +53,7 @@ export function exitCodeOf(report: Report): ExitCode {
     case 'pass':
       return EXIT.ok;
     case 'fail':
-      return EXIT.verdictFail;
+      return neverConnected(report) ? EXIT.runFailed : EXIT.verdictFail;
     case 'aborted':
       return EXIT.interrupted;
     case 'inconclusive':

@@ -23,10 +23,11 @@ describe('generatorWarningOf', () => {
 
   it('names the numbers while a thread is full', () => {
     expect(generatorWarningOf({ ...second, busyShareMax: 0.95 })).toBe(
-      'the generator is the limit: an engine thread is 95 % busy',
+      'the generator is the limit: an engine thread needs a CPU for 95 % of the time',
     );
     expect(generatorWarningOf({ ...second, demandShareMax: 0.97, runDelayShareMax: 0.4 })).toBe(
-      'the generator is the limit: an engine thread is 97 % busy, 40 % of the time without a CPU',
+      'the generator is the limit: an engine thread needs a CPU for 97 % of the time, ' +
+        'and waits for one up to 40 %',
     );
   });
 });

@@ -1,7 +1,7 @@
 /** Who was the limit of a closed load, once it is clear that the engine threads had time to spare. */
 import { formatBytes, formatCount, formatCounted, formatLatencyUs } from '../units.js';
 import { failedIn } from './failure-counts.js';
-import { percent } from './generator-demand.js';
+import { demandText, percent } from './generator-demand.js';
 import { latencyAtRankUs } from './latency.js';
 import { type Limit, undecided } from './limit-finding.js';
 import type { AgentReport, Latency, Report } from './report.schema.js';
@@ -17,12 +17,16 @@ const LINK_FULL_SHARE = 0.85;
 /** Requests that the target turns away, and those that run out of time, as shares of all, that are no accident. */
 const SHED_SHARE = 0.01;
 const TIMEOUT_SHARE = 0.05;
-/** From this share of a machine's CPU time on, the generator slows a target on the same machine down. */
-const SHARED_CPU_SHARE = 0.25;
 
-/** @param demand what the busiest engine thread needed in nearly every second, 0 … 1. */
-export function limitBeyondGenerator(report: Omit<Report, 'verdict'>, demand: number): Limit {
-  return networkLimit(report) ?? sheddingLimit(report) ?? queueLimit(report, demand);
+/** What the engine threads needed in nearly every second at most, 0 … 1. */
+export interface ThreadNeeds {
+  readonly demand: number;
+  /** The part of it that was ready to run and had no CPU. */
+  readonly delay: number;
+}
+
+export function limitBeyondGenerator(report: Omit<Report, 'verdict'>, needs: ThreadNeeds): Limit {
+  return networkLimit(report) ?? sheddingLimit(report) ?? queueLimit(report, needs);
 }
 
 /** How many times the shortest wait the median is. */
@@ -94,12 +98,12 @@ function sheddingLimit(report: Omit<Report, 'verdict'>): Limit | undefined {
   return { ...undecided(`${reason}: the target may have been too slow, or the network lost them`), advice };
 }
 
-function queueLimit(report: Omit<Report, 'verdict'>, demand: number): Limit {
+function queueLimit(report: Omit<Report, 'verdict'>, { demand, delay }: ThreadNeeds): Limit {
   const { plan, latency } = report;
   const factor = waitFactorOf(report);
   const seen =
     `the median wait of ${formatLatencyUs(medianUsOf(latency.wait))} is ${factor.toFixed(1)} times the shortest, ` +
-    `engine threads were busy at most ${percent(demand)}`;
+    `an engine thread ${demandText(demand, delay, 'needed')}`;
   if (plan.connections === 1) {
     return {
       limit: 'plan',
@@ -121,13 +125,6 @@ function queueLimit(report: Omit<Report, 'verdict'>, demand: number): Limit {
     };
   }
   if (factor < QUEUE_FACTOR) return undecided(`${seen}: no clear sign of a queue`);
-  const taken = sharedCpuReason(report);
-  if (taken !== undefined) {
-    return {
-      ...undecided(`${seen}, but ${taken}`),
-      advice: ['run the target on a machine of its own to tell'],
-    };
-  }
   return {
     limit: 'target',
     reasons: [`${seen}: requests queued beyond the generator`],
@@ -144,16 +141,4 @@ function unknownNetworkReason(report: Omit<Report, 'verdict'>): string | undefin
   const bytes = report.counters.bytesReceived / Math.max(report.timeTakenUs / 1e6, 1e-6);
   if (!isRemote || !isUnknown || bytes < FAST_BYTES_PER_S) return undefined;
   return `at ${formatBytes(Math.round(bytes))}/s the network may be the limit too`;
-}
-
-/** The generator on the target's own machine took so much CPU time that the target may be faster without it. */
-function sharedCpuReason(report: Omit<Report, 'verdict'>): string | undefined {
-  for (const { agentId, machine } of report.agents) {
-    const own = report.shards.filter((shard) => shard.agentId === agentId && shard.sharesMachine === true);
-    const taken = own.reduce((sum, shard) => sum + (shard.self?.cpuShare ?? 0), 0) / machine.cpus;
-    if (taken >= SHARED_CPU_SHARE) {
-      return `the target shared its machine with the generator, which took ${percent(taken)} of the CPUs`;
-    }
-  }
-  return undefined;
 }

@@ -75,7 +75,7 @@ describe('limit: generator', () => {
   it('when a thread was full most of the time', () => {
     const verdict = runOf(waits(100, 900), [0.95, 0.97, 0.5, 0.99]);
     expect(verdict.limit).toBe('generator');
-    expect(verdict.reasons.join()).toContain('at least 90 % busy in 3 of 4 seconds');
+    expect(verdict.reasons.join()).toContain('needed a CPU for at least 90 % of the time in 3 of 4 seconds');
     expect(verdict.advice.join()).toContain('add slots: 1 was in use on 2 CPUs');
   });
 
@@ -109,7 +109,9 @@ describe('limit: generator', () => {
   it('asks for other machines where every CPU has its slot already', () => {
     const shards = [shard(), shard({ shardIndex: 1 })];
     const verdict = runOf(waits(100, 900), [0.95], { input: { seconds: [second(0.95)], shards } });
-    expect(verdict.advice.join()).toContain('2 were in use; start more agents, on other machines');
+    expect(verdict.advice.join()).toContain(
+      'start more agents, on other machines: 2 slots on 2 CPUs can do no more',
+    );
   });
 
   it('names the faster transport where the portable one ran', () => {
@@ -137,7 +139,7 @@ describe('limit: plan', () => {
   it('when nothing queued and the threads were idle', () => {
     const verdict = runOf(waits(1_000, 1_800), [0.2, 0.3]);
     expect(verdict.limit).toBe('plan');
-    expect(verdict.reasons.join()).toMatch(/1\.8 times the shortest.*busy at most 30 %/);
+    expect(verdict.reasons.join()).toMatch(/1\.8 times the shortest.*needed a CPU for 30 % of the time/);
     expect(verdict.advice.join()).toContain('raise the connections (-c) above 50');
   });
 
@@ -247,10 +249,66 @@ describe('limit of a machine that was too busy to tell', () => {
     const input = { seconds: [starved], shards: [shard({ sharesMachine: true })] };
     const verdict = runOf(waits(1_000, 8_000), [], { input });
     expect(verdict.limit).toBe('undecided');
-    expect(verdict.reasons.at(-1)).toContain('38 % of the time ready to run and without a CPU');
+    expect(verdict.reasons.at(-1)).toContain(
+      'needed a CPU for 75 % of the time, and waited for one up to 38 %',
+    );
     expect(verdict.advice).toEqual(['client and target share a machine: move one of them to another']);
     const other = runOf(waits(1_000, 8_000), [starved]);
     expect(other.advice).toEqual([expect.stringContaining('the load machine is too busy')]);
+  });
+});
+
+describe('limit where client and target share the CPUs', () => {
+  /** Two slots and the target on two CPUs: threads that did little and waited much. */
+  const crowded = (demand: number, delay: number, shards = [shard({ sharesMachine: true })]): Verdict => {
+    const each = { ...second(0.06), demandShareMax: demand, runDelayShareMax: delay };
+    return runOf(waits(1_000, 8_000), [], { input: { seconds: [each, each, each], shards } });
+  };
+
+  it('is never the target while engine threads wait for a CPU, on either side of a threshold', () => {
+    for (const demand of [0.15, 0.62, 0.69, 0.72, 0.85]) {
+      const verdict = crowded(demand, Math.min(demand, 0.5));
+      expect(verdict.limit, `${demand}`).toBe('undecided');
+      expect(verdict.reasons.join(), `${demand}`).toContain('client and target share the CPUs');
+      expect(verdict.advice[0]).toBe('client and target share a machine: move one of them to another');
+    }
+    expect(crowded(0.3, 0.02).limit).toBe('target');
+  });
+
+  it('is told without calling a waiting thread busy', () => {
+    const { reasons } = crowded(0.62, 0.5);
+    expect(reasons.join()).toContain('needed a CPU for 62 % of the time, and waited for one up to 50 %');
+    expect(reasons.join()).not.toMatch(/were busy/);
+  });
+
+  it('is not the target that shed load or was late either', () => {
+    const each = { ...second(0.06), demandShareMax: 0.4, runDelayShareMax: 0.3 };
+    const input = { seconds: [each], shards: [shard({ sharesMachine: true })] };
+    const counters = { timeout: 60, sent: 1_060, planned: 1_060 };
+    expect(runOf(waits(1_000, 1_500), [], { counters, input }).limit).toBe('undecided');
+  });
+
+  it('asks for one slot where slots and target need more than the CPUs, and never for more slots', () => {
+    const two = [0, 1].map((shardIndex) => shard({ shardIndex, sharesMachine: true }));
+    for (const [demand, delay] of [
+      [0.4, 0.3],
+      [0.8, 0.3],
+      [0.8, 0.01],
+      [0.97, 0.5],
+      [0.97, 0.01],
+    ] as const) {
+      const { advice } = crowded(demand, delay, two);
+      expect(advice.join(), `${demand} ${delay}`).toContain('use fewer slots (--slots 1)');
+      expect(advice.join(), `${demand} ${delay}`).not.toMatch(/more slots|add slots/);
+    }
+  });
+
+  it('asks for other machines, or fewer slots, where every CPU has a slot', () => {
+    const slots = (count: number) =>
+      Array.from({ length: count }, (_, shardIndex) => shard({ shardIndex, sharesMachine: false }));
+    expect(crowded(0.8, 0, slots(1)).advice.join()).toContain('use more slots');
+    expect(crowded(0.8, 0, slots(2)).advice.join()).toContain('start more agents on other machines');
+    expect(crowded(0.8, 0, slots(8)).advice.join()).toContain('use fewer slots (--slots 2)');
   });
 });
 

@@ -10,8 +10,10 @@
  *   the target sheds load: 429, 503, timeouts                      target
  *   one connection                                                 plan
  *   times like the shortest: nothing queued                        plan
- *   waits far above the shortest: requests queued beyond us        target, unless we took its CPUs
+ *   waits far above the shortest: requests queued beyond us        target
  *   anything else                                                  undecided
+ *
+ * And `target` becomes undecided where client and target share CPUs and had to wait for them.
  *
  * A queue must form before whatever is full, and nowhere else: a thread that has time to spare is not full, so
  * it cannot be the limit, and what queued then queued beyond it. The shortest wait stands for an idle target,
@@ -23,15 +25,25 @@ import {
   DEMAND_FULL,
   DEMAND_SPARE,
   demandOf,
+  demandText,
   GC_SHARE_HIGH,
   percent,
   RUN_DELAY_HIGH,
+  SHARED_DELAY_HIGH,
   STEAL_HIGH,
 } from './generator-demand.js';
 import { limitBeyondGenerator } from './limit-beyond-generator.js';
 import { type Limit, undecided } from './limit-finding.js';
 import { missedRateLimit, reachedRateLimit } from './paced-limit.js';
 import type { Report } from './report.schema.js';
+import {
+  fewerSlotsAdvice,
+  MOVE_ONE,
+  sharedCpuDoubt,
+  sharesMachine,
+  slotsInUse,
+  spareAdvice,
+} from './shared-machine.js';
 
 /** Fewer replies than this say nothing about a limit. */
 const MIN_REPLIES = 100;
@@ -54,7 +66,9 @@ export function limitOf(report: Omit<Report, 'verdict'>): Limit {
   if (demand >= DEMAND_SPARE) {
     return betweenLimit(report, seconds, demand);
   }
-  return missedRateLimit(report) ?? limitBeyondGenerator(report, demand);
+  const delay = usualOf(seconds.map((second) => second.runDelayShareMax ?? 0));
+  const found = missedRateLimit(report) ?? limitBeyondGenerator(report, { demand, delay });
+  return sharedCpuDoubt(report, found, delay);
 }
 
 /** Those with load, and of these the ones that were long enough to be measured, where any was. */
@@ -67,15 +81,17 @@ function judgedSeconds({ seconds }: Omit<Report, 'verdict'>): Second[] {
 /** Threads that were neither full nor with time to spare say nothing about the other side. */
 function betweenLimit(report: Omit<Report, 'verdict'>, seconds: readonly Second[], demand: number): Limit {
   const delay = medianOf(seconds.map((second) => second.runDelayShareMax ?? 0));
-  const usual = `engine threads were busy up to ${percent(demand)}`;
-  if (delay < RUN_DELAY_HIGH) {
-    const advice = ['use more slots, or fewer connections, to tell'];
-    return { ...undecided(`${usual}: neither idle nor full`), advice };
+  const usual = `an engine thread ${demandText(demand, delay, 'needed')}`;
+  if (sharesMachine(report) && delay >= SHARED_DELAY_HIGH) {
+    const advice = [MOVE_ONE, ...fewerSlotsAdvice(report)];
+    return { ...undecided(`${usual}: client and target share the CPUs, too busy to tell`), advice };
   }
-  const starved = `${percent(delay)} of the time ready to run and without a CPU`;
+  if (delay < RUN_DELAY_HIGH) {
+    return { ...undecided(`${usual}: neither idle nor full`), advice: spareAdvice(report) };
+  }
   return {
-    ...undecided(`${usual}, ${starved}: the machine was too busy to tell`),
-    advice: [starvedAdvice(report)],
+    ...undecided(`${usual}: the machine was too busy to tell`),
+    advice: starvedAdvice(report),
   };
 }
 
@@ -86,7 +102,7 @@ function generatorLimit(
 ): Limit {
   const when = `in ${fullSeconds} of ${formatCounted(seconds.length, 'second')}`;
   const reasons = [
-    `an engine thread was at least ${percent(DEMAND_FULL)} busy ${when}: ` +
+    `an engine thread needed a CPU for at least ${percent(DEMAND_FULL)} of the time ${when}: ` +
       'the target may be faster than this number',
   ];
   const delay = medianOf(seconds.map((second) => second.runDelayShareMax ?? 0));
@@ -106,17 +122,19 @@ function generatorLimit(
 }
 
 function generatorAdvice(report: Omit<Report, 'verdict'>, isStarved: boolean): string[] {
-  const slots = new Set(report.shards.map((shard) => shard.shardIndex)).size;
-  const cpus = report.agents.reduce((sum, { shards, machine }) => sum + (shards > 0 ? machine.cpus : 0), 0);
+  const { slots, cpus } = slotsInUse(report);
   const advice: string[] = [];
-  if (isStarved) {
-    advice.push(starvedAdvice(report));
-  }
-  const inUse = `${slots} ${slots === 1 ? 'was' : 'were'} in use`;
-  if (slots < cpus && slots < report.plan.connections) {
+  if (isStarved || sharesMachine(report)) {
+    advice.push(...starvedAdvice(report));
+  } else if (slots < cpus && slots < report.plan.connections) {
+    const inUse = `${slots} ${slots === 1 ? 'was' : 'were'} in use`;
     advice.push(`add slots: ${inUse} on ${formatCounted(cpus, 'CPU')}`);
   } else {
-    advice.push(`add slots: ${inUse}; start more agents, on other machines`);
+    const onCpus = `${formatCounted(slots, 'slot')} on ${formatCounted(cpus, 'CPU')}`;
+    advice.push(
+      ...fewerSlotsAdvice(report),
+      `start more agents, on other machines: ${onCpus} can do no more`,
+    );
   }
   if (report.shards.some((shard) => shard.transport === 'socket')) {
     advice.push('on Linux a faster transport carries more in each slot (--transport auto)');
@@ -124,10 +142,10 @@ function generatorAdvice(report: Omit<Report, 'verdict'>, isStarved: boolean): s
   return advice;
 }
 
-function starvedAdvice({ shards }: Omit<Report, 'verdict'>): string {
-  return shards.some((shard) => shard.sharesMachine === true)
-    ? 'client and target share a machine: move one of them to another'
-    : 'the load machine is too busy: stop what else runs there, or use fewer slots on it';
+/** More slots on a machine without a free CPU would only wait for each other. */
+function starvedAdvice(report: Omit<Report, 'verdict'>): string[] {
+  if (sharesMachine(report)) return [MOVE_ONE, ...fewerSlotsAdvice(report)];
+  return ['the load machine is too busy: stop what else runs there, or use fewer slots on it'];
 }
 
 /** The value that `USUAL_SHARE` of the seconds do not exceed. */

@@ -65,6 +65,22 @@ describe('outcome', () => {
     expect(exitCodeOf(report)).toBe(EXIT.verdictFail);
   });
 
+  it.each([
+    [{ connectRefused: 1 }, EXIT.runFailed],
+    [{ connectRefused: 60, connectTimeout: 40 }, EXIT.runFailed],
+    [{ noDescriptor: 10 }, EXIT.runFailed],
+    [{ connectRefused: 99, timeout: 1 }, EXIT.verdictFail],
+    [{ tls: 10 }, EXIT.verdictFail],
+    [{ connectRefused: 99, completed: 1 }, EXIT.ok],
+  ])(
+    '%j ends with code %d: no connection at all is a run that could not be carried out',
+    (counters, code) => {
+      const requests = Object.values(counters).reduce((sum, count) => sum + count, 0);
+      const report = sampleReport({ plan: { requests }, seen: { counters: balancedCounters(counters) } });
+      expect(exitCodeOf(report)).toBe(code);
+    },
+  );
+
   it('is fail when a fatal error ended it, although some succeeded', () => {
     const { verdict, fatal } = sampleReport({
       seen: {

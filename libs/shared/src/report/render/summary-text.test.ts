@@ -92,8 +92,9 @@ describe('summaryText', () => {
         '             the server closed 7 reused connections without announcing it (118',
         '               requests per connection on average); each met a request that was',
         '               already sent and got no reply',
-        '             the median wait of 1.38ms is 3.5 times the shortest, engine threads',
-        '               were busy at most 20 %: no clear sign of a queue',
+        '             the median wait of 1.38ms is 3.5 times the shortest, an engine',
+        '               thread needed a CPU for 20 % of the time: no clear sign of a',
+        '               queue',
         '',
       ].join('\n'),
     );
