@@ -3,6 +3,7 @@ import { canRun } from '../support/programs.js';
 import { WellBehavedTarget } from '../targets/well-behaved-target.js';
 import { FaultyCluster } from './faulty-cluster.js';
 import { RateWatch } from './rate-watch.js';
+import { SilentRelay } from './silent-relay.js';
 
 const NAMES = ['one', 'two', 'three'];
 /** Each connection sends so often that six of them make about 300 requests a second. */
@@ -63,6 +64,47 @@ describe.runIf(canRun('redis-server'))('an agent in the middle of a run', () => 
     const beyond = target.counters.requestsSeen - seenBefore - report.counters.sent;
     expect(beyond).toBeGreaterThanOrEqual(0);
     expect(beyond).toBeLessThanOrEqual((loss?.unaccountedMax ?? 0) + 10);
+  });
+
+  it('is killed in a paced run: the total rate is back within 2 % in 5 s', async () => {
+    const rate = 600;
+    const runId = await cluster.post(planOf({ duration: '12s', rate, connections: 60 }));
+    await underLoad(3);
+    const killedAtMs = performance.now();
+    await cluster.agent('two').kill();
+    const report = await cluster.report(runId);
+    watch.stop();
+    const restoredMs = watch.restoredAfterMs(killedAtMs, rate, 0.98);
+    console.log(`a paced run is back at its rate after ${restoredMs} ms`);
+    expect(restoredMs).toBeLessThan(5_000);
+    expect(report.ledger.problems).toEqual([]);
+    expect(report.losses?.[0]).toMatchObject({ agentName: 'two', rest: 'taken' });
+    // Every whole second after the rest went on has the whole rate again.
+    const from = (report.losses?.[0]?.takenBy?.fromMs ?? 0) / 1_000;
+    const later = report.seconds.filter(({ second }) => second >= from && second < 12);
+    expect(later.length).toBeGreaterThan(3);
+    for (const { planned } of later) expect(Math.abs(planned - rate)).toBeLessThanOrEqual(rate * 0.02);
+  });
+
+  it('is cut off while it lives: it is replaced, and what it sent meanwhile is stated exactly', async () => {
+    const relay = await SilentRelay.start(cluster.url);
+    await cluster.haveAgents(['far'], 2, relay.url);
+    const seenBefore = target.counters.requestsSeen;
+    const runId = await cluster.post(planOf({ duration: '14s', slots: 4, connections: 8 }));
+    await underLoad(2.5);
+    relay.fallSilent();
+    await cluster.until(async () => (await cluster.agents()).every((agent) => agent.name !== 'far'));
+    relay.speakAgain();
+    const report = await cluster.report(runId);
+    await relay.stop();
+    const [loss] = report.losses ?? [];
+    expect(report.ledger.problems).toEqual([]);
+    expect(loss).toMatchObject({ agentName: 'far', cause: 'lost', rest: 'taken' });
+    // It went on until it was back: the target has seen exactly what the report says that it has.
+    expect(loss?.unaccounted).toBeGreaterThan(0);
+    const seen = target.counters.requestsSeen - seenBefore;
+    expect(Math.abs(report.counters.sent + (loss?.unaccounted ?? 0) - seen)).toBeLessThanOrEqual(8);
+    expect((await cluster.agent('far').stop()).exitCode).toBe(0);
   });
 
   it('is killed in a counted run: exactly n are counted, and those that are unknown are numbered', async () => {

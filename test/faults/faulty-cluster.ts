@@ -45,12 +45,12 @@ export class FaultyCluster {
     await this.#coordinator.waitForLine(/^broadside coordinator listens on /);
   }
 
-  /** Starts the named agents that are not there, or are not any more. */
-  async haveAgents(names: readonly string[], slots: number): Promise<void> {
+  /** Starts the named agents that are not there, or are not any more. @param joinUrl their way to the coordinator. */
+  async haveAgents(names: readonly string[], slots: number, joinUrl = this.url): Promise<void> {
     const missing = names.filter((name) => this.#agents.get(name)?.hasEnded() !== false);
     await Promise.all(
       missing.map(async (name) => {
-        const words = ['agent', '--join', this.url, '--name', name, '--slots', String(slots)];
+        const words = ['agent', '--join', joinUrl, '--name', name, '--slots', String(slots)];
         const agent = await startBroadside(words, ENV);
         await agent.waitForLine(/ offers \d+ slots /);
         this.#agents.set(name, agent);

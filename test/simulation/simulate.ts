@@ -65,8 +65,15 @@ class Simulation {
     const state = (): string => this.#store.runs.get(runId ?? '')?.state ?? '';
     const isDone = await this.#time.run(() => ['finished', 'aborted', 'failed'].includes(state()), LIMIT_MS);
     const report = this.#store.runs.get(runId ?? '')?.report;
+    if (!isDone && state() === 'queued' && this.#slotsLeft() < (plan.slots ?? 1)) {
+      return { seed: this.#seed, story: this.#story, wrongs: [], report };
+    }
     const wrongs = isDone ? this.#wrongsOf(plan, runId ?? '', report) : [`the run hangs: ${state()}`];
     return { seed: this.#seed, story: this.#story, wrongs, report };
+  }
+
+  #slotsLeft(): number {
+    return this.#agents.reduce((sum, agent) => sum + (agent.isGone ? 0 : agent.slots), 0);
   }
 
   #plan(): Plan {
@@ -253,8 +260,8 @@ class Simulation {
       const loss = report.losses?.find(
         (each) => each.shardIndex === shard.shardIndex && each.attempt === shard.attempt,
       );
-      // The probe of a run that never began is all that such a run sends.
-      const isProbeOnly = report.run.startedAt === undefined && truth.sent === 1;
+      // A probe whose slot was lost before the start is in no number.
+      const isProbeOnly = plan.probe && shard.shardIndex === 0 && truth.sent === 1 && counters.sent === 0;
       if (loss === undefined && counters.sent !== truth.sent && !isProbeOnly) {
         wrongs.push(`${key} counts ${counters.sent} of ${truth.sent} although nothing is said to be lost`);
       }

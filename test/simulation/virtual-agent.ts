@@ -94,6 +94,10 @@ export class VirtualAgent {
     this.#beat();
   }
 
+  get slots(): number {
+    return this.#parts.slots;
+  }
+
   get isGone(): boolean {
     return this.timers.isDead;
   }

@@ -52,10 +52,6 @@ export class VirtualLink {
     this.#latestMs[to] = atMs;
     this.underWay++;
     this.#time.after(atMs - this.#time.nowMs, () => this.#arrive(to, payload));
-    if (typeof payload === 'string' || !this.#random.isTrue(this.#way.echo)) return;
-    this.#time.after(this.#random.int(1, 4_000), () => {
-      if (!this.#isClosed && !this.#way.isCut) this.#ends[to].receive(payload);
-    });
   }
 
   /** The way is open again. */
@@ -85,5 +81,9 @@ export class VirtualLink {
     }
     this.underWay--;
     this.#ends[to].receive(payload);
+    if (typeof payload === 'string' || !this.#random.isTrue(this.#way.echo)) return;
+    this.#time.after(this.#random.int(1, 4_000), () => {
+      if (!this.#isClosed && !this.#way.isCut) this.#ends[to].receive(payload);
+    });
   }
 }

@@ -83,6 +83,7 @@ export class VirtualQueue {
           const group = this.#groups.get(nameOf(name));
           return group?.wasTold === true ? new Map(group.endings) : undefined;
         }),
+      isKnown: (name) => this.#patiently(timers, () => this.#groups.has(nameOf(name))),
       forgetAgent: () => Promise.resolve(),
     };
   }

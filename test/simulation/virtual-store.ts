@@ -57,8 +57,14 @@ export class VirtualStore {
       new Promise((resolve) => {
         timers.after(this.#random.int(0, this.slownessMs), () => resolve(act()));
       });
+    // One statement after the other, as the writer does it: what is stored has no gap.
+    let written: Promise<void> = Promise.resolve();
+    const write = (frame: StoredFrame): Promise<void> => {
+      written = written.then(() => commit(() => this.#append(frame)));
+      return written;
+    };
     return {
-      writer: { write: (frame) => commit(() => this.#append(frame)) },
+      writer: { write },
       intervals: { load: (attempt) => commit(() => this.#load(attempt)) },
       runs: {
         insert: (run) =>

@@ -27,6 +27,10 @@ import { failureReasonsOf, targetFactsOf } from './target-facts.js';
 /** Differences that are spelled out; a broken merge differs everywhere. */
 const MAX_MERGE_PROBLEMS = 3;
 
+/** All slots are to start within this time; those that do not are named, but not more of them. */
+const MAX_START_SKEW_US = 10_000;
+const MAX_LATE_STARTS = 5;
+
 export interface RunReportInput {
   readonly plan: Plan;
   readonly run: Report['run'];
@@ -92,7 +96,7 @@ export async function reportOf(input: RunReportInput): Promise<Report> {
     losses: input.losses,
     fatal: input.fatal,
     problems,
-    warnings: input.warnings,
+    warnings: [...input.warnings, ...lateStarts(input.shards)],
   });
 }
 
@@ -119,6 +123,17 @@ function mergeProblems(stored: RunTotals, merged: RunTotals): string[] {
     problems.push(`the merged ${name} histogram is not that of the store`);
   }
   return problems.slice(0, MAX_MERGE_PROBLEMS);
+}
+
+/** Who did not make the common start instant, worst first. */
+function lateStarts(shards: readonly ShardProgress[]): string[] {
+  const late = shards.flatMap(({ name, result }) =>
+    result !== undefined && result.startSkewUs > MAX_START_SKEW_US
+      ? [{ name, skewUs: result.startSkewUs }]
+      : [],
+  );
+  const worst = late.toSorted((a, b) => b.skewUs - a.skewUs).slice(0, MAX_LATE_STARTS);
+  return worst.map(({ name, skewUs }) => `${name}: started ${Math.round(skewUs / 1_000)} ms late`);
 }
 
 /** Bytes of one request on the wire, as the engine encodes it: request line, header lines, blank line, body. */

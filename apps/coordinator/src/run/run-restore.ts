@@ -32,7 +32,11 @@ export async function restoreParts(
   }
   reissue.restore(notes.losses);
   for (const group of new Set(shards.all.map((progress) => progress.group))) {
-    groups.reopen(group, shards.inGroup(group));
+    const open = shards.inGroup(group).filter((progress) => !progress.hasEnded);
+    // Stored, and not handed over any more: that is done now.
+    const isNew = open.length > 0 && !(await services.queue.isKnown({ runId: head.id, group }));
+    if (isNew) await groups.enqueue(open);
+    else groups.reopen(group, shards.inGroup(group));
     const endings = await services.queue.endingsTold({ runId: head.id, group });
     if (endings !== undefined) onEnded(group, endings);
     // The earlier one may not have come to it.

@@ -11,7 +11,10 @@ import type { RunRepository } from './run.repository.js';
 /** What runs are carried out with; the same for all of them. */
 export interface RunServices {
   readonly registry: AgentRegistry;
-  readonly queue: Pick<ShardQueue, 'listen' | 'enqueue' | 'reopen' | 'endingsTold' | 'forgetAgent'>;
+  readonly queue: Pick<
+    ShardQueue,
+    'listen' | 'enqueue' | 'reopen' | 'isKnown' | 'endingsTold' | 'forgetAgent'
+  >;
   readonly writer: Pick<IntervalWriter, 'write'>;
   readonly intervals: Pick<IntervalRepository, 'load'>;
   readonly runs: Pick<

@@ -121,6 +121,12 @@ export class ShardQueue {
     });
   }
 
+  /** Whether the group was ever handed over, and is not forgotten. */
+  async isKnown(name: GroupName): Promise<boolean> {
+    const parent = await this.#inQueue(RUN_QUEUE, (queue) => queue.getJob(parentIdOf(name)));
+    return parent !== undefined;
+  }
+
   /**
    * How the shards of a group ended, where an earlier coordinator was told so already; undefined where this one
    * will be told, or where nothing is known of the group.
