@@ -85,6 +85,8 @@ export class VirtualQueue {
         }),
       isKnown: (name) => this.#patiently(timers, () => this.#groups.has(nameOf(name))),
       forgetAgent: () => Promise.resolve(),
+      // Plans are posted while it is up; what happens later is what is simulated.
+      assertReachable: () => Promise.resolve(),
     };
   }
 

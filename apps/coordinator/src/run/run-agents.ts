@@ -5,13 +5,8 @@ import { WarningList } from './warning-list.js';
 
 /** The agents that have a part in one run: remembered after they have gone, because the report names them. */
 export class RunAgents {
-<<<<<<< HEAD
   readonly #registry: Pick<AgentRegistry, 'get'>;
-  readonly #warnings = new Set<string>();
-=======
-  readonly #registry: AgentRegistry;
   readonly #warnings = new WarningList();
->>>>>>> 1fdce45d96c47ac405c9aba38f0eba3843a33b04
   readonly #facts = new Map<string, AgentFacts>();
 
   constructor(registry: Pick<AgentRegistry, 'get'>, shards: readonly ShardProgress[]) {
@@ -39,7 +34,10 @@ export class RunAgents {
   /** Takes up what an earlier coordinator knew. */
   restore(facts: readonly AgentFacts[], warnings: readonly string[]): void {
     for (const each of facts) this.#facts.set(each.agentId, each);
-    for (const warning of warnings) this.#warnings.add(warning);
+    for (const line of warnings) {
+      const [name = '', ...rest] = line.split(': ');
+      this.#warnings.add(name, rest.join(': '));
+    }
   }
 
   get count(): number {

@@ -13,7 +13,7 @@ export interface RunServices {
   readonly registry: AgentRegistry;
   readonly queue: Pick<
     ShardQueue,
-    'listen' | 'enqueue' | 'reopen' | 'isKnown' | 'endingsTold' | 'forgetAgent'
+    'listen' | 'enqueue' | 'reopen' | 'isKnown' | 'endingsTold' | 'forgetAgent' | 'assertReachable'
   >;
   readonly writer: Pick<IntervalWriter, 'write'>;
   readonly intervals: Pick<IntervalRepository, 'load'>;
