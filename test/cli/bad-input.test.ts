@@ -49,6 +49,10 @@ describe('mistakes are refused before anything is started', () => {
       { code: 2, stderr: /^broadside: --connections: 5 connections are more/ },
     ],
     [
+      ['run', '-H', 'foo', URL],
+      { code: 2, stderr: /^broadside: --header: header 1 is not `Name: value`\n$/ },
+    ],
+    [
       ['run', '--requets', '5', URL],
       { code: 2, stderr: /^broadside: run: unknown flag --requets; did you mean --requests\?/ },
     ],
