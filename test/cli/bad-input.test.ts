@@ -94,6 +94,16 @@ describe('a target or a coordinator that cannot be reached', () => {
     expect([50, 51]).toContain(result.exitCode);
   });
 
+  it.each([[['-n', '1']], [['-n', '10', '-c', '2']]])(
+    'ends a run of %j with code 4 for a refused port',
+    async (budget: string[]) => {
+      const port = await closedPort();
+      const result = await broadside(['run', '-q', ...budget, `http://127.0.0.1:${port}/`]);
+      expect(result.stdout).toMatch(/connections? refused/);
+      expect(result.exitCode).toBe(4);
+    },
+  );
+
   it('ends a run with code 4 for an unknown name', async () => {
     const result = await broadside(['run', '-n', '10', 'http://name.invalid/']);
     expect(result.stdout).toMatch(/name\.invalid/);

@@ -65,9 +65,9 @@ describe('the target', () => {
   it('says clearly that its port is taken', async () => {
     const result = await broadside(['target', '--port', String(port)]);
     expect(result.stderr).toMatch(
-      /^broadside: target: cannot listen on 127\.0\.0\.1:\d+: the port is in use/,
+      /^broadside: cannot listen on 127\.0\.0\.1:\d+: another program listens there; choose another port/,
     );
-    expect(result.exitCode).toBe(2);
+    expect(result.exitCode).toBe(5);
   });
 
   it('ends with 0 when it is stopped, and all its processes with it, even when it is killed', async () => {

@@ -94,6 +94,21 @@ describe('./broadside', () => {
     assertExitCode(await checkout.start(), 0);
   });
 
+  it('ends with the code of the signal when its build is interrupted', async () => {
+    for (const [signal, code] of [
+      ['SIGINT', 130],
+      ['SIGTERM', 143],
+    ] as const) {
+      // As a terminal does: the whole process group gets it, and npm ends with a code of its own.
+      const build = `process.on('${signal}', () => process.exit(1)); process.kill(0, '${signal}'); setInterval(() => 0, 1000);`;
+      await checkout.write('build.cjs', build);
+      const launcher = join(checkout.folder, 'broadside');
+      const result = await runProcess('setsid', ['--wait', launcher]);
+      assertExitCode(result, code);
+      expect(result.stderr).not.toContain('failed');
+    }
+  });
+
   it('lets one of many starts build while the others wait', async () => {
     const starts = await Promise.all([1, 2, 3, 4].map((number) => checkout.start([String(number)])));
     for (const [index, result] of starts.entries()) {
@@ -154,7 +169,7 @@ describe('./broadside', () => {
     async () => {
       const nobody = { uid: 65534, gid: 65534, env: { HOME: '/nonexistent' } };
       const unbuilt = await checkout.start([], nobody);
-      assertExitCode(unbuilt, 70);
+      assertExitCode(unbuilt, 6);
       expect(unbuilt.stderr).toBe(`broadside: is not built, and ${checkout.folder} cannot be written to\n`);
       await checkout.start();
       await checkout.touch('apps/cli/src/main.js');

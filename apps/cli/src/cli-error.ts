@@ -1,11 +1,10 @@
-import type { ExitCode } from '@broadside/shared';
-
 /** An expected end of a command: one line that says what, where and what to do, and the exit code. */
 export class CliError extends Error {
   override readonly name = 'CliError';
-  readonly exitCode: ExitCode;
+  /** One of EXIT, or `ab`'s own. */
+  readonly exitCode: number;
 
-  constructor(exitCode: ExitCode, message: string, cause?: unknown) {
+  constructor(exitCode: number, message: string, cause?: unknown) {
     super(message, { cause });
     this.exitCode = exitCode;
   }

@@ -2,9 +2,11 @@ import { lookup } from 'node:dns/promises';
 import type { TransportWish } from '@broadside/engine/host';
 import type { Machine, Shard } from '@broadside/shared';
 import { loadShareOf } from './check-shard-fits.js';
+import { busyMachineWarning, readCpuLoad } from './cpu-load.js';
 import { describeMachine } from './describe-machine.js';
 import { isOwnAddress } from './own-address.js';
 import { type PreflightFindings, preflight } from './preflight.js';
+import { systemFiles } from './text-files.js';
 
 /** What this machine is, and what may be wrong with it for a load. */
 export interface Examination {
@@ -24,6 +26,16 @@ export async function examineMachine(
   shards: readonly Shard[],
   wish: TransportWish = 'auto',
 ): Promise<Examination> {
+  // Before anything here keeps the CPUs busy itself.
+  const load = readCpuLoad(systemFiles);
+  const examination = await examine(shards, wish);
+  const { machine, findings } = examination;
+  const busy = busyMachineWarning(load, machine.cpus);
+  if (busy === undefined) return examination;
+  return { ...examination, findings: { ...findings, warnings: [busy, ...findings.warnings] } };
+}
+
+async function examine(shards: readonly Shard[], wish: TransportWish): Promise<Examination> {
   const machine = describeMachine();
   // Only here does this thread need an engine; an agent that takes shards has its threads for that.
   const { chooseTransport } = await import('@broadside/engine');

@@ -48,7 +48,8 @@ export async function execute(words: readonly string[]): Promise<number> {
       openCluster: chooseCluster({ plan, transport, onSlowStart: () => view.show('starting…') }),
       signals,
       onMessage: (message) => {
-        if (message.kind === 'second') view.show(progressLine(message, plan));
+        if (message.kind !== 'second') return;
+        view.showSecond(progressLine(message, plan, signals.received !== undefined));
       },
       onNotice: (line) => view.note(`broadside: ${line}`),
     });

@@ -31,14 +31,11 @@ export async function execute(words: readonly string[]): Promise<number> {
 
 async function fireAndReport(request: RunRequest, json: JsonDestination | undefined): Promise<number> {
   const view = new ProgressView(stderrProgress(), () => performance.now());
-  const show = (line: string): void => {
-    if (!request.quiet) view.show(line);
-  };
   const openCluster = chooseCluster({
     remote: { flag: '--coordinator', url: request.coordinatorUrl, token: request.token },
     plan: request.plan,
     transport: request.transport,
-    onSlowStart: () => process.stderr.isTTY && show('starting…'),
+    onSlowStart: () => process.stderr.isTTY && !request.quiet && view.show('starting…'),
   });
   const signals = new StopSignals();
   try {
@@ -47,8 +44,13 @@ async function fireAndReport(request: RunRequest, json: JsonDestination | undefi
       openCluster,
       signals,
       onMessage: (message) => {
-        const line = liveLine(message, request.plan);
-        if (line !== undefined) show(line);
+        if (request.quiet) return;
+        if (message.kind === 'second') {
+          view.showSecond(progressLine(message, request.plan, signals.received !== undefined));
+          return;
+        }
+        const line = stateLine(message, request.plan);
+        if (line !== undefined) view.show(line);
       },
       onNotice: (line) => view.note(`broadside: ${line}`),
     });
@@ -64,9 +66,8 @@ async function fireAndReport(request: RunRequest, json: JsonDestination | undefi
   }
 }
 
-/** What a live message means to a person, or undefined where it says nothing new. */
-function liveLine(message: LiveMessage, plan: Plan): string | undefined {
-  if (message.kind === 'second') return progressLine(message, plan);
+/** What a state means to a person, or undefined where it says nothing new. */
+function stateLine(message: Extract<LiveMessage, { kind: 'state' }>, plan: Plan): string | undefined {
   switch (message.state) {
     case 'queued':
       return message.reason === undefined ? 'queued' : `queued: ${message.reason}`;

@@ -41,13 +41,34 @@ describe('progress line', () => {
   });
 
   it('never shows more than everything', () => {
-    expect(progressLine(message(11), { durationMs: 10_000 })).toMatch(/ 0ms left$/);
+    expect(progressLine(message(9), { durationMs: 10_000 })).toMatch(/ 0ms left$/);
     expect(progressLine(message(1, {}, 99_999), { requests: 100 })).toMatch(/ 100%$/);
   });
 
   it('says when the generator is the limit', () => {
     const warned = { ...message(1), generatorWarning: 'the generator is the limit: 97 % busy' };
     expect(progressLine(warned, {})).toMatch(/ ! the generator is the limit: 97 % busy$/);
+  });
+
+  it('shows replies after the time of the load as what they are, and no rate', () => {
+    const rest = message(3, { completed: 7, failed: 0 });
+    expect(progressLine(rest, { durationMs: 3_000 })).toBe('4s  7 ended  20 failed  the last replies');
+  });
+
+  it('shows no time left of a load that somebody stopped', () => {
+    const line = progressLine(message(1), { durationMs: 3_000 }, true);
+    expect(line).toBe('2s  1,000 ended  20 failed  stopping');
+  });
+
+  it('says when sends are behind the rate', () => {
+    const behind = message(1, { planned: 400, sent: 90 });
+    expect(progressLine(behind, { rate: 400, durationMs: 10_000 })).toMatch(
+      / ! behind the rate: 90 of 400 sent$/,
+    );
+    for (const plan of [{ durationMs: 10_000 }, { rate: 100, requests: 500 }]) {
+      expect(progressLine(behind, plan)).not.toContain('behind');
+    }
+    expect(progressLine(message(1), { rate: 1_000 })).not.toContain('behind');
   });
 
   it('leaves latencies out of a second without replies', () => {
@@ -83,6 +104,12 @@ describe('progress view', () => {
     shown.show('c');
     shown.clear();
     expect(written).toEqual(['a\n', 'c\n']);
+  });
+
+  it('leaves out no second, although several come at once', () => {
+    const { shown, written } = view(false);
+    for (const line of ['1s', '2s', '3s']) shown.showSecond(line);
+    expect(written).toEqual(['1s\n', '2s\n', '3s\n']);
   });
 
   it('lets a note stay on its own line', () => {

@@ -2,7 +2,7 @@ import { type LiveMessage, type Plan, printable, type Report } from '@broadside/
 import { CliError } from '../cli-error.js';
 import { CoordinatorClient } from '../client/coordinator-client.js';
 import type { OpenCluster } from '../cluster/open-cluster.js';
-import { exitCodeOfSignal, type StopSignals } from './stop-signals.js';
+import type { StopSignals } from './stop-signals.js';
 
 export interface FireRunOptions {
   readonly plan: Plan;
@@ -23,9 +23,8 @@ export async function fireRun(options: FireRunOptions): Promise<Report> {
   const tellWarnings = warningTeller(options.onNotice);
   const cluster = await options.openCluster();
   try {
-    if (signals.received !== undefined) {
-      const exitCode = exitCodeOfSignal(signals.received);
-      throw new CliError(exitCode, 'stopped before the run was started; nothing was sent');
+    if (signals.exitCode !== undefined) {
+      throw new CliError(signals.exitCode, 'stopped before the run was started; nothing was sent');
     }
     const client = new CoordinatorClient(cluster.address);
     const run = await client.createRun(options.plan);

@@ -27,6 +27,11 @@ export class StopSignals {
     return this.#first;
   }
 
+  /** Exit code of the command for the first signal, once it came. */
+  get exitCode(): number | undefined {
+    return this.#first === undefined ? undefined : this.#exitCodeOf(this.#first);
+  }
+
   /** Calls back at the first signal, at once if it came already. */
   onFirst(listener: () => void): void {
     if (this.#first === undefined) this.#listeners.add(listener);

@@ -22,7 +22,7 @@ const START_TIMEOUT_MS = 10_000;
 
 /**
  * Starts a target. Its processes end with this one, however it ends.
- * @throws CliError with EXIT.usage when the address cannot be listened on.
+ * @throws CliError with EXIT.cluster when the address cannot be listened on.
  */
 export async function startTrialTarget(options: TrialTargetOptions): Promise<TrialTarget> {
   await assertFree(options);
@@ -61,14 +61,14 @@ async function assertFree(options: TrialTargetOptions): Promise<void> {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     const reasons: Record<string, string> = {
-      EADDRINUSE: 'the port is in use; choose another one or 0',
-      EACCES: 'not permitted; choose a port above 1023',
-      EADDRNOTAVAIL: 'this machine does not have the address',
-      ENOTFOUND: 'the name is not known',
+      EADDRINUSE: 'another program listens there',
+      EACCES: 'this user may not use that port',
+      EADDRNOTAVAIL: 'this machine has no such address',
+      ENOTFOUND: 'this machine has no such address',
     };
     throw new CliError(
-      EXIT.usage,
-      `target: cannot listen on ${options.host}:${options.port}: ${reasons[code] ?? code}`,
+      EXIT.cluster,
+      `cannot listen on ${options.host}:${options.port}: ${reasons[code] ?? code}; choose another port or host`,
       error,
     );
   }

@@ -1,14 +1,12 @@
 import type { AgentFacts } from '@broadside/shared';
 import type { AgentRegistry } from '../agent/agent-registry.js';
 import type { ShardProgress } from './shard-progress.js';
-
-/** As many as a live message holds; hundreds of machines of one kind have the same weakness. */
-const MAX_WARNINGS = 32;
+import { WarningList } from './warning-list.js';
 
 /** The agents that have a part in one run: remembered after they have gone, because the report names them. */
 export class RunAgents {
   readonly #registry: Pick<AgentRegistry, 'get'>;
-  readonly #warnings = new Set<string>();
+  readonly #warnings = new WarningList();
   readonly #facts = new Map<string, AgentFacts>();
 
   constructor(registry: Pick<AgentRegistry, 'get'>, shards: readonly ShardProgress[]) {
@@ -36,7 +34,7 @@ export class RunAgents {
   /** Takes up what an earlier coordinator knew. */
   restore(facts: readonly AgentFacts[], warnings: readonly string[]): void {
     for (const each of facts) this.#facts.set(each.agentId, each);
-    for (const warning of warnings) this.#warnings.add(warning);
+    this.#warnings.restore(warnings);
   }
 
   get count(): number {
@@ -45,15 +43,13 @@ export class RunAgents {
 
   /** What the agents find doubtful about their machines, each sentence once, with the agent's name. */
   get warnings(): string[] {
-    return [...this.#warnings];
+    return this.#warnings.list();
   }
 
   /** Takes the warnings that come with `ready`; they may come again, and from every shard of an agent. */
   warn(agentId: string, warnings: readonly string[]): void {
     const name = this.#facts.get(agentId)?.name ?? agentId;
-    for (const warning of warnings) {
-      if (this.#warnings.size < MAX_WARNINGS) this.#warnings.add(`${name}: ${warning}`);
-    }
+    for (const warning of warnings) this.#warnings.add(name, warning);
   }
 
   markLost(agentId: string): void {

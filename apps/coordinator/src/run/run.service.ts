@@ -112,7 +112,7 @@ export class RunService {
    * @throws BroadsideError notEnoughSlots, busy or unavailable.
    */
   async create(plan: Plan): Promise<RunSummary> {
-    const { registry, runs } = this.#services;
+    const { registry, runs, queue } = this.#services;
     this.#assertAccepting();
     const rooms = registry.rooms();
     if (canNeverStart(plan, rooms)) {
@@ -134,6 +134,7 @@ export class RunService {
     // In line before it is stored, so that the order is that of the requests.
     this.#waiting.push(run);
     try {
+      await queue.assertReachable();
       await runs.insert(run);
     } catch (error) {
       this.#waiting = this.#waiting.filter((other) => other !== run);

@@ -4,6 +4,7 @@
  * all its children have ended in whatever way (docs/adr/0002).
  */
 import {
+  BroadsideError,
   holdsSecrets,
   RUN_QUEUE,
   runJobSchema,
@@ -14,6 +15,7 @@ import {
   shardResultSchema,
 } from '@broadside/shared';
 import type { Logger } from 'pino';
+import { answersInTime } from '../queue/answers-in-time.js';
 import {
   type FlowSender,
   type JobQueue,
@@ -148,6 +150,17 @@ export class ShardQueue {
     } finally {
       await queue.close();
     }
+  }
+
+  /**
+   * Asked before a run is taken in, so that one that could not be handed out is refused.
+   * @throws BroadsideError unavailable, while Redis is away. A queue in the store needs no question: storing tells.
+   */
+  async assertReachable(): Promise<void> {
+    if (this.#wiring.kind === 'embedded' || (await answersInTime(this.isReachable()))) return;
+    throw new BroadsideError('unavailable', 'the coordinator has lost the Redis of its queue', {
+      hint: 'start Redis again, then fire the run again',
+    });
   }
 
   /** True when the queue answers. */

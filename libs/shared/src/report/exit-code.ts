@@ -5,7 +5,7 @@ import type { Report } from './report.schema.js';
 /** Exit codes of every command except `broadside ab`, which has ab's. The only table of them. */
 export const EXIT = {
   ok: 0,
-  /** The run ended and its verdict is `fail`. */
+  /** The run ended and its verdict is `fail`: nothing succeeded, an error ended it, or its rate was not reached. */
   verdictFail: 1,
   /** `doctor`: the load could not be carried by this machine. */
   cannotWork: 1,
@@ -15,13 +15,13 @@ export const EXIT = {
   inconclusive: 3,
   /** The run could not be carried out: no connection to the target whatever the count, name not found. */
   runFailed: 4,
-  /** The coordinator, its queue or its store cannot be reached, or refused; an address cannot be listened on. */
+  /** The coordinator, its queue or its store cannot be reached, refused, or stopped the run; an address cannot be listened on. */
   cluster: 5,
   /** A file could not be read or written. */
   file: 6,
   /** A defect of ours. */
   internal: 70,
-  /** Ended by SIGINT or by a person's stop: the report says what was done. */
+  /** Ended by SIGINT: the report says what was done. */
   interrupted: 130,
   /** Ended by SIGTERM. */
   terminated: 143,
@@ -46,7 +46,10 @@ function neverConnected(report: Report): boolean {
   return report.counters.completed === 0 && failed > 0 && toConnect === failed;
 }
 
-/** Exit code of a run from its report. */
+/**
+ * Exit code of a run from its report. One that was stopped was so by somebody else, or with its coordinator: whoever
+ * interrupts a command gets the code of the signal instead.
+ */
 export function exitCodeOf(report: Report): ExitCode {
   if (report.run.state === 'failed') return EXIT.runFailed;
   switch (report.verdict.outcome) {
@@ -55,7 +58,7 @@ export function exitCodeOf(report: Report): ExitCode {
     case 'fail':
       return neverConnected(report) ? EXIT.runFailed : EXIT.verdictFail;
     case 'aborted':
-      return EXIT.interrupted;
+      return EXIT.cluster;
     case 'inconclusive':
       return EXIT.inconclusive;
   }

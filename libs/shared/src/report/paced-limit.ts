@@ -2,10 +2,9 @@ import { isPaced } from '../plan/load-fields.js';
 import { formatCount, formatLatencyUs } from '../units.js';
 import { NO_QUEUE_FACTOR, QUEUE_FACTOR, waitFactorOf } from './limit-beyond-generator.js';
 import { type Limit, undecided } from './limit-finding.js';
+import { type DueRequests, dueRequests, MISSED_SHARE } from './missed-rate.js';
 import type { Report } from './report.schema.js';
 
-/** Of the requests that were due, the share that may be missing or late before the rate was not reached. */
-const MISSED_SHARE = 0.01;
 /** A send that is later than this is late whatever the pacer's own unsteadiness. */
 const LATE_US = 10_000;
 
@@ -60,23 +59,13 @@ function hasSchedule({ plan, counters }: Omit<Report, 'verdict'>): boolean {
   return isPaced(plan) && counters.planned > 0;
 }
 
-interface Due {
-  /** Requests whose planned time came. */
-  readonly due: number;
-  /** Of those: never sent. */
-  readonly missed: number;
+interface Due extends DueRequests {
   /** Of the sent ones 99 % were at most so late. */
   readonly lateUs: number;
 }
 
-/** What a budget still had when the time was over, or somebody ended the run, had not come due. */
-function dueOf({ counters, latency }: Omit<Report, 'verdict'>): Due {
-  const { planned, notSentStopped, notSentFatal, notSentTimeOver, notSentNoConnection } = counters;
-  return {
-    due: planned - notSentStopped - notSentFatal - notSentTimeOver,
-    missed: notSentNoConnection,
-    lateUs: latency.sendLag.p99Us,
-  };
+function dueOf(report: Omit<Report, 'verdict'>): Due {
+  return { ...dueRequests(report), lateUs: report.latency.sendLag.p99Us };
 }
 
 function achievedText(report: Omit<Report, 'verdict'>): string {

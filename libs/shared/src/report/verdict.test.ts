@@ -52,7 +52,8 @@ describe('outcome', () => {
     });
     expect(report.verdict).toMatchObject({ outcome: 'aborted' });
     expect(report.verdict.reasons[0]).toBe('stopped by SIGINT');
-    expect(exitCodeOf(report)).toBe(EXIT.interrupted);
+    // Whoever interrupts a command himself gets the code of the signal.
+    expect(exitCodeOf(report)).toBe(EXIT.cluster);
   });
 
   it('is fail when no request succeeded', () => {

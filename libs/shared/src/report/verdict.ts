@@ -4,12 +4,14 @@ import { headlineWarningOf } from './headline-warning.js';
 import { type KeepAliveLimit, keepAliveLimitOf } from './keep-alive-limit.js';
 import { limitOf } from './limit.js';
 import { type Loss, lossSentence } from './loss.js';
+import { missedRateSentence } from './missed-rate.js';
 import type { Report, Verdict } from './report.schema.js';
 
 /**
  * Judges a run from its report. The first that holds: books that do not balance or something missing make it
  * inconclusive, a person's stop makes it aborted, a fatal error or no success at all makes it fail, load that went
  * with an agent makes it inconclusive where it leaves the result open; else pass.
+ * A rate that was asked for and not reached makes it fail too.
  */
 export function verdictOf(report: Omit<Report, 'verdict'>): Verdict {
   const { outcome, reason } = outcomeOf(report);
@@ -30,21 +32,22 @@ export function verdictOf(report: Omit<Report, 'verdict'>): Verdict {
     advice.push('no file descriptors were left: raise `ulimit -n` on the load machines');
   }
   if (report.counters.completed === 0) {
-    return withWarning({ outcome, limit: 'undecided', reasons, advice });
+    return withWarning({ outcome, limit: 'undecided', reasons, advice }, undefined);
   }
   const limit = limitOf(report);
-  return withWarning({
+  const verdict = {
     outcome,
     limit: limit.limit,
     reasons: [...reasons, ...limit.reasons],
     advice: [...advice, ...limit.advice],
-  });
+  };
+  return withWarning(verdict, outcome === 'fail' ? missedRateSentence(report) : undefined);
 }
 
 /** Every reader of the verdict finds the warning in it, whatever its format. */
-function withWarning(verdict: Verdict): Verdict {
-  const warning = headlineWarningOf(verdict);
-  return warning === undefined ? verdict : { ...verdict, warning };
+function withWarning(verdict: Verdict, missedRate: string | undefined): Verdict {
+  const warnings = [missedRate, headlineWarningOf(verdict)].filter((warning) => warning !== undefined);
+  return warnings.length === 0 ? verdict : { ...verdict, warning: warnings.join('; ') };
 }
 
 interface Outcome {
@@ -64,7 +67,12 @@ function outcomeOf(report: Omit<Report, 'verdict'>): Outcome {
     return { outcome: 'fail', reason: `no request of ${endedIn(report)} succeeded` };
   }
   const unknown = unknownReason(report);
-  return unknown === undefined ? { outcome: 'pass' } : { outcome: 'inconclusive', reason: unknown };
+  if (unknown !== undefined) return { outcome: 'inconclusive', reason: unknown };
+  const missedRate = missedRateSentence(report);
+  if (missedRate === undefined) return { outcome: 'pass' };
+  // Load was missing until another agent took it over: whose fault the rate is, nobody can tell.
+  const isDisturbed = report.losses?.some((loss) => loss.rest !== 'none') === true;
+  return { outcome: isDisturbed ? 'inconclusive' : 'fail', reason: missedRate };
 }
 
 /** Above this share of requests without a known outcome the others no longer speak for them. */

@@ -1,0 +1,66 @@
+/** Whether a load with a rate got what it asked for: what a run with a rate is for, so it fails without. */
+import { isPaced } from '../plan/load-fields.js';
+import { formatCount } from '../units.js';
+import { failedIn } from './failure-counts.js';
+import type { Report } from './report.schema.js';
+
+/** Of the requests that were due, the share that may be missing before the rate was not reached. */
+export const MISSED_SHARE = 0.01;
+/** A schedule that ended late by less than this says nothing: one pause at the end does it. */
+const LATE_END_US = 100_000;
+
+export interface DueRequests {
+  /** Requests whose planned time came. */
+  readonly due: number;
+  /** Of those: never sent. */
+  readonly missed: number;
+}
+
+/**
+ * What a budget still had when the time was over, or somebody ended the run, had not come due. Without a budget
+ * only what was due is planned, so all that the end of the time left over was due.
+ */
+export function dueRequests({ plan, counters }: Pick<Report, 'plan' | 'counters'>): DueRequests {
+  const { planned, notSentStopped, notSentFatal, notSentTimeOver, notSentNoConnection } = counters;
+  const leftOver = plan.requests === undefined ? notSentTimeOver : 0;
+  return {
+    due: planned - notSentStopped - notSentFatal - (notSentTimeOver - leftOver),
+    missed: notSentNoConnection + leftOver,
+  };
+}
+
+/** One sentence with what was asked for and what was reached; undefined where it was reached, or none was asked. */
+export function missedRateSentence(report: Omit<Report, 'verdict'>): string | undefined {
+  const { plan, counters, shards } = report;
+  if (!isPaced(plan) || counters.planned === 0) return undefined;
+  const { due, missed } = dueRequests(report);
+  // One request of each shard may be on its way out when the time is over.
+  if (missed > Math.max(due * MISSED_SHARE, shards.length)) {
+    const left = `${formatCount(missed)} of ${formatCount(due)} requests that were due were not sent`;
+    const { rate } = plan;
+    if (rate === undefined || plan.stages !== undefined) return `the rate was not reached: ${left}`;
+    return `${askedText(rate, (rate * (due - missed)) / due)}: ${left}`;
+  }
+  return lateSentence(report);
+}
+
+/** A budget without an end is sent in full, however late; then only the time that it took tells. */
+function lateSentence(report: Omit<Report, 'verdict'>): string | undefined {
+  const { plan, counters, timeTakenUs, latency } = report;
+  const { rate } = plan;
+  if (rate === undefined || plan.stages !== undefined || plan.arrivals === 'poisson') return undefined;
+  if (counters.sent < 2) return undefined;
+  const scheduledUs = ((counters.sent - 1) / rate) * 1e6;
+  // The last request cannot have taken longer than the slowest, so the sends took at least this.
+  const slowestUs = failedIn(report) === 0 ? latency.total.maxUs : plan.timeoutMs * 1_000;
+  const tookUs = timeTakenUs - slowestUs;
+  if (tookUs - scheduledUs < LATE_END_US || scheduledUs > tookUs * (1 - MISSED_SHARE)) return undefined;
+  return `${askedText(rate, ((counters.sent - 1) / tookUs) * 1e6)}: the requests were sent late`;
+}
+
+function askedText(asked: number, reached: number): string {
+  const digits = asked < 10 ? 2 : 0;
+  const text = (perS: number): string =>
+    digits === 0 ? formatCount(Math.floor(perS)) : perS.toFixed(digits);
+  return `asked for ${text(asked)}/s, reached ${text(reached)}/s`;
+}
