@@ -84,9 +84,8 @@ export class VirtualQueue {
           return group?.wasTold === true ? new Map(group.endings) : undefined;
         }),
       isKnown: (name) => this.#patiently(timers, () => this.#groups.has(nameOf(name))),
+      assertReachable: () => this.#ask(timers, () => undefined),
       forgetAgent: () => Promise.resolve(),
-      // Plans are posted while it is up; what happens later is what is simulated.
-      assertReachable: () => Promise.resolve(),
     };
   }
 

@@ -34,10 +34,7 @@ export class RunAgents {
   /** Takes up what an earlier coordinator knew. */
   restore(facts: readonly AgentFacts[], warnings: readonly string[]): void {
     for (const each of facts) this.#facts.set(each.agentId, each);
-    for (const line of warnings) {
-      const [name = '', ...rest] = line.split(': ');
-      this.#warnings.add(name, rest.join(': '));
-    }
+    this.#warnings.restore(warnings);
   }
 
   get count(): number {

@@ -13,7 +13,7 @@ export interface RunServices {
   readonly registry: AgentRegistry;
   readonly queue: Pick<
     ShardQueue,
-    'listen' | 'enqueue' | 'reopen' | 'isKnown' | 'endingsTold' | 'forgetAgent' | 'assertReachable'
+    'listen' | 'assertReachable' | 'enqueue' | 'reopen' | 'isKnown' | 'endingsTold' | 'forgetAgent'
   >;
   readonly writer: Pick<IntervalWriter, 'write'>;
   readonly intervals: Pick<IntervalRepository, 'load'>;

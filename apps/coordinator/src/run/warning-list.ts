@@ -19,6 +19,11 @@ export class WarningList {
       this.#ofKind.set(kind, line);
   }
 
+  /** Takes up lines as `list` gave them. The kind of one that comes again is not known any more. */
+  restore(lines: readonly string[]): void {
+    for (const line of lines) this.#ofKind.set(line, line);
+  }
+
   list(): string[] {
     return [...this.#ofKind.values()];
   }

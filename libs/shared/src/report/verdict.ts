@@ -10,8 +10,8 @@ import type { Report, Verdict } from './report.schema.js';
 /**
  * Judges a run from its report. The first that holds: books that do not balance or something missing make it
  * inconclusive, a person's stop makes it aborted, a fatal error or no success at all makes it fail, load that went
- * with an agent makes it inconclusive where it leaves the result open, a rate that was asked for and not reached
- * makes it fail; else pass.
+ * with an agent makes it inconclusive where it leaves the result open; else pass.
+ * A rate that was asked for and not reached makes it fail too.
  */
 export function verdictOf(report: Omit<Report, 'verdict'>): Verdict {
   const { outcome, reason } = outcomeOf(report);
@@ -31,8 +31,7 @@ export function verdictOf(report: Omit<Report, 'verdict'>): Verdict {
   if (report.counters.noDescriptor > 0) {
     advice.push('no file descriptors were left: raise `ulimit -n` on the load machines');
   }
-  // Evidence of a limit is made of numbers, and of these only what is wrong with them is known.
-  if (report.counters.completed === 0 || !report.ledger.balanced) {
+  if (report.counters.completed === 0) {
     return withWarning({ outcome, limit: 'undecided', reasons, advice }, undefined);
   }
   const limit = limitOf(report);
@@ -70,7 +69,10 @@ function outcomeOf(report: Omit<Report, 'verdict'>): Outcome {
   const unknown = unknownReason(report);
   if (unknown !== undefined) return { outcome: 'inconclusive', reason: unknown };
   const missedRate = missedRateSentence(report);
-  return missedRate === undefined ? { outcome: 'pass' } : { outcome: 'fail', reason: missedRate };
+  if (missedRate === undefined) return { outcome: 'pass' };
+  // Load was missing until another agent took it over: whose fault the rate is, nobody can tell.
+  const isDisturbed = report.losses?.some((loss) => loss.rest !== 'none') === true;
+  return { outcome: isDisturbed ? 'inconclusive' : 'fail', reason: missedRate };
 }
 
 /** Above this share of requests without a known outcome the others no longer speak for them. */
