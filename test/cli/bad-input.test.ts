@@ -130,3 +130,15 @@ describe('a target or a coordinator that cannot be reached', () => {
     expect(result.stdout + result.stderr).not.toContain('very-secret-token');
   });
 });
+
+describe('help and version', () => {
+  it.each([
+    [['help', 'help'], /^Usage: broadside /],
+    [['help', 'version'], /^Usage: broadside /],
+    [['-V'], /^broadside \d/],
+  ])('%j answers', async (words: string[], expected: RegExp) => {
+    const result = await broadside(words);
+    expect(result).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(result.stdout).toMatch(expected);
+  });
+});
