@@ -21,11 +21,10 @@ export interface DueRequests {
  * only what was due is planned, so all that the end of the time left over was due.
  */
 export function dueRequests({ plan, counters }: Pick<Report, 'plan' | 'counters'>): DueRequests {
-  const { planned, notSentStopped, notSentFatal, notSentWithAgent, notSentTimeOver, notSentNoConnection } =
-    counters;
+  const { planned, notSentStopped, notSentFatal, notSentTimeOver, notSentNoConnection } = counters;
   const leftOver = plan.requests === undefined ? notSentTimeOver : 0;
   return {
-    due: planned - notSentStopped - notSentFatal - notSentWithAgent - (notSentTimeOver - leftOver),
+    due: planned - notSentStopped - notSentFatal - (notSentTimeOver - leftOver),
     missed: notSentNoConnection + leftOver,
   };
 }
