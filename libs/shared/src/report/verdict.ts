@@ -31,7 +31,8 @@ export function verdictOf(report: Omit<Report, 'verdict'>): Verdict {
   if (report.counters.noDescriptor > 0) {
     advice.push('no file descriptors were left: raise `ulimit -n` on the load machines');
   }
-  if (report.counters.completed === 0) {
+  // Evidence of a limit is made of numbers, and of these only what is wrong with them is known.
+  if (report.counters.completed === 0 || !report.ledger.balanced) {
     return withWarning({ outcome, limit: 'undecided', reasons, advice }, undefined);
   }
   const limit = limitOf(report);
