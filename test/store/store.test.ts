@@ -89,9 +89,17 @@ describe.each(places)('a store $name', ({ isAvailable, kind, prepare }) => {
         ended_at: null,
         reason: null,
         report: null,
+        notes: null,
       });
       const kept = await store.db.selectFrom('shards').selectAll().executeTakeFirstOrThrow();
-      expect(kept).toEqual({ ...shard, shard: { k: [1] }, totals: Buffer.from(bytes), fatal: null });
+      expect(kept).toEqual({
+        ...shard,
+        shard: { k: [1] },
+        totals: Buffer.from(bytes),
+        fatal: null,
+        group_number: 0,
+        start_slice: null,
+      });
       const frame = await store.db.selectFrom('intervals').select('frame').executeTakeFirstOrThrow();
       expect(frame.frame).toEqual(Buffer.from(bytes));
     });
