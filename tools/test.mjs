@@ -4,7 +4,7 @@
 //        npm test -- ARGUMENTS     tests only, the arguments handed to Vitest (a file name, -t TITLE …)
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { closingLine, tallyReport } from './closing-line.mjs';
@@ -13,10 +13,22 @@ import { isInstalled } from './installed.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const reportPath = join(root, '.cache', 'vitest.json');
+const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
 const checks = ['format:check', 'lint', 'typecheck', 'dead-code', 'tidy'];
 const environment = { ...process.env, NX_ISOLATE_PLUGINS: 'false', DEBIAN_FRONTEND: 'noninteractive' };
 
-process.exitCode = main(process.argv.slice(2)) ? 0 : 1;
+const given = process.argv.slice(2);
+const asksOnly = given.some((word) => ['--help', '-h'].includes(word));
+process.exitCode = (asksOnly ? askVitest(given) : main(given)) ? 0 : 1;
+
+/**
+ * Vitest lists its options itself; nothing is built for them.
+ * @param {string[]} vitestArguments
+ */
+function askVitest(vitestArguments) {
+  if (!isInstalled(root)) return giveUp('nothing is installed yet; run `npm ci` first');
+  return run(process.execPath, [vitest, 'run', ...vitestArguments]);
+}
 
 /**
  * @param {string[]} vitestArguments
@@ -56,20 +68,32 @@ function runTests(vitestArguments) {
   mkdirSync(dirname(reportPath), { recursive: true });
   rmSync(reportPath, { force: true });
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportPath}`];
-  const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
-  const isSuccess = run(process.execPath, [vitest, 'run', ...reporters, ...vitestArguments]);
+  // Without a complaint from Vitest about no tests, a wrong name and a Vitest that cannot run are told apart.
+  const options = [...reporters, '--passWithNoTests', ...vitestArguments];
+  const isSuccess = run(process.execPath, [vitest, 'run', ...options]);
   const tally = readTally();
+  if (tally === undefined || tally.passed + tally.failed + tally.skipped === 0) {
+    const what = vitestArguments.join(' ');
+    console.log(
+      isSuccess
+        ? `npm test: no test file matches ${what}`
+        : `npm test: Vitest could not run${what === '' ? '' : ` with ${what}`}; it says why above`,
+    );
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
   // An error outside of any test, or no test at all, shows in the exit code alone.
   if (!isSuccess && tally.failed === 0) tally.failed = 1;
   return tally;
 }
 
+/** What Vitest reported; undefined when it ran nothing. */
 function readTally() {
+  if (!existsSync(reportPath)) return undefined;
   try {
     return tallyReport(JSON.parse(readFileSync(reportPath, 'utf8')));
   } catch (error) {
     console.log(
-      `npm test: no report from Vitest (${error instanceof Error ? error.message : String(error)})`,
+      `npm test: the report of Vitest cannot be read (${error instanceof Error ? error.message : String(error)})`,
     );
     return { passed: 0, failed: 1, skipped: 0 };
   }

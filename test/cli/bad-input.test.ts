@@ -49,6 +49,10 @@ describe('mistakes are refused before anything is started', () => {
       { code: 2, stderr: /^broadside: --connections: 5 connections are more/ },
     ],
     [
+      ['run', '-H', 'foo', URL],
+      { code: 2, stderr: /^broadside: --header: header 1 is not `Name: value`\n$/ },
+    ],
+    [
       ['run', '--requets', '5', URL],
       { code: 2, stderr: /^broadside: run: unknown flag --requets; did you mean --requests\?/ },
     ],
@@ -62,6 +66,7 @@ describe('mistakes are refused before anything is started', () => {
     [['serve', '--port', '70000'], { code: 2, stderr: /^broadside: --port "70000": must be a whole number/ }],
     [['serve', '--host', '0.0.0.0', '--port', '0'], { code: 2, stderr: /^broadside: .*oken.*required/ }],
     [['agent'], { code: 2, stderr: /^broadside: agent: give the coordinator with --join/ }],
+    [['agent', '--join', 'ftp://h'], { code: 2, stderr: /^broadside: --join: must begin with http/ }],
     [['agent', '--join', 'http://127.0.0.1:9'], { code: 2, stderr: /^broadside: agent: no join token/ }],
     [['target', '--size', '-1'], { code: 2, stderr: /^broadside: target: flag --size needs a value/ }],
     [['target', '--delay', 'long'], { code: 2, stderr: /^broadside: --delay "long": / }],
@@ -124,5 +129,17 @@ describe('a target or a coordinator that cannot be reached', () => {
     expect(result.exitCode).toBe(5);
     expect(result.stderr).toMatch(/^broadside: .*127\.0\.0\.1/);
     expect(result.stdout + result.stderr).not.toContain('very-secret-token');
+  });
+});
+
+describe('help and version', () => {
+  it.each([
+    [['help', 'help'], /^Usage: broadside /],
+    [['help', 'version'], /^Usage: broadside /],
+    [['-V'], /^broadside \d/],
+  ])('%j answers', async (words: string[], expected: RegExp) => {
+    const result = await broadside(words);
+    expect(result).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(result.stdout).toMatch(expected);
   });
 });

@@ -100,7 +100,9 @@ describe('./broadside', () => {
       ['SIGTERM', 143],
     ] as const) {
       // As a terminal does: the whole process group gets it, and npm ends with a code of its own.
-      const build = `process.on('${signal}', () => process.exit(1)); process.kill(0, '${signal}'); setInterval(() => 0, 1000);`;
+      const build =
+        `process.on('${signal}', () => process.exit(1)); ` +
+        `process.kill(0, '${signal}'); setInterval(() => 0, 1000);`;
       await checkout.write('build.cjs', build);
       const launcher = join(checkout.folder, 'broadside');
       const result = await runProcess('setsid', ['--wait', launcher]);

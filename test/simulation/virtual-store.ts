@@ -69,14 +69,8 @@ export class VirtualStore {
       runs: {
         insert: (run) =>
           commit(() => {
-            const row = {
-              ...run,
-              state: 'queued' as const,
-              reason: undefined,
-              report: undefined,
-              notes: undefined,
-            };
-            this.runs.set(run.id, row);
+            const unset = { reason: undefined, report: undefined, notes: undefined };
+            this.runs.set(run.id, { ...run, state: 'queued', ...unset });
           }),
         change: (runId, change) => commit(() => this.#change(runId, change)),
         insertShards: (shards) =>

@@ -10,7 +10,7 @@ const LEAVE_TIMEOUT_MS = 2_000;
 
 async function main(words: readonly string[]): Promise<number> {
   const [first, ...rest] = words;
-  if (first === '--version' || first === 'version') {
+  if (first === '--version' || first === '-V' || first === 'version') {
     process.stdout.write(`broadside ${ownVersion()}\n`);
     return 0;
   }
@@ -32,7 +32,8 @@ async function main(words: readonly string[]): Promise<number> {
 }
 
 async function printHelp(name: string | undefined): Promise<number> {
-  if (name === undefined) {
+  // These two have no page of their own; the general one tells of both.
+  if (name === undefined || name === 'help' || name === 'version') {
     process.stdout.write(generalHelp());
     return 0;
   }

@@ -114,7 +114,10 @@ describe('preflight', () => {
     ]);
     expect(preflight(limited, { ...share, slots: 1 }).warnings).toEqual([]);
     expect(preflight(machine, { ...share, slots: 5 }).warnings).toEqual([
-      expect.stringContaining('5 slots share 4 CPUs'),
+      expect.stringContaining('5 slots share 4 CPUs: they take time from each other; lower the slots to 4'),
+    ]);
+    expect(preflight(machine, { ...share, slots: 5, sharesMachine: true }).warnings).toEqual([
+      expect.stringContaining('each other and from the target; lower the slots to 2'),
     ]);
   });
 

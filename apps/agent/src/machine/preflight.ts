@@ -52,7 +52,7 @@ export function preflight(machine: Machine, share?: LoadShare): PreflightFinding
     checkBacklog(machine, share, findings);
     checkMemory(machine, share, findings);
   }
-  checkCpus(machine, share?.slots ?? machine.cpus, findings);
+  checkCpus(machine, share?.slots ?? machine.cpus, share?.sharesMachine === true, findings);
   checkClock(machine, findings);
   if (share?.sharesMachine === true) {
     findings.remarks.push(
@@ -173,7 +173,7 @@ function checkMemory(machine: Machine, share: LoadShare, { warnings }: Findings)
   );
 }
 
-function checkCpus(machine: Machine, slots: number, { warnings }: Findings): void {
+function checkCpus(machine: Machine, slots: number, sharesMachine: boolean, { warnings }: Findings): void {
   const quota = machine.cgroup?.cpuQuota;
   if (quota !== undefined && quota < Math.min(slots, machine.cpus)) {
     warnings.push(
@@ -182,9 +182,11 @@ function checkCpus(machine: Machine, slots: number, { warnings }: Findings): voi
         'bursts; raise the CPU limit or lower the slots',
     );
   } else if (slots > machine.cpus) {
+    // A target on this machine needs CPUs of its own.
+    const most = sharesMachine ? Math.max(1, Math.floor(machine.cpus / 2)) : machine.cpus;
+    const whom = sharesMachine ? 'each other and from the target' : 'each other';
     warnings.push(
-      `${slots} slots share ${machine.cpus} CPUs: they take time from each other; lower the ` +
-        `slots to ${machine.cpus}`,
+      `${slots} slots share ${machine.cpus} CPUs: they take time from ${whom}; lower the slots to ${most}`,
     );
   }
 }

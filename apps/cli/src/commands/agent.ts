@@ -32,6 +32,8 @@ export async function execute(words: readonly string[]): Promise<number> {
   const join = values.join ?? fromEnvironment('BROADSIDE_COORDINATOR');
   if (join === undefined)
     throw new CliError(EXIT.usage, 'agent: give the coordinator with --join http://host:port');
+  // The address is what was typed first, so it is judged first.
+  coordinatorAddress('--join', join, undefined);
   const token = await joinToken(values.token, values['token-file']);
   const { url } = coordinatorAddress('--join', join, token);
   const slots = wholeNumberFlag('--slots', values.slots ?? fromEnvironment('BROADSIDE_SLOTS'), {

@@ -55,6 +55,6 @@ tls (verify, ca, cert, key, serverName, minVersion, maxVersion, ciphers, resumeS
 stages (each with duration, and rate or connections), warmup, pipeline, retryIdempotent, slots,
 onAgentLoss, name.
 
-Exit codes: 0 pass, 1 fail, 2 bad flags or plan, 3 inconclusive, 4 could not be carried out, 5 coordinator,
-6 file, 130 interrupted.
+Exit codes: 0 pass, 1 fail (a missed rate too), 2 bad flags or plan, 3 inconclusive, 4 could not be carried out,
+5 coordinator, 6 file, 130 interrupted.
 `;

@@ -71,6 +71,18 @@ describe('the agent registry', () => {
     expect(registry.rooms()).toEqual([]);
   });
 
+  it('loses nobody for a pause of its own', () => {
+    const away = new RecordingLink();
+    registry.join(helloOf('a'), new RecordingLink());
+    registry.join(helloOf('b'), away);
+    registry.disconnected('b', away);
+    nowMs = 10_000;
+    registry.forgiveSilence(9_000);
+    expect(registry.takeLost(limits)).toEqual([]);
+    nowMs = 12_500;
+    expect(registry.takeLost(limits).map((agent) => agent.id)).toEqual(['a', 'b']);
+  });
+
   it('gives an agent of an earlier coordinator longer to come back', () => {
     const { kind: _kind, protocol: _protocol, attempts: _attempts, ...facts } = helloOf('a');
     registry.expect({ ...facts, clockOffsetUs: 5, clockUncertaintyUs: 2 });

@@ -133,6 +133,14 @@ export class AgentRegistry {
     entry.closedAtMs = this.#clock.nowMs();
   }
 
+  /** Nothing could be heard for this long, because nobody listened. */
+  forgiveSilence(pauseMs: number): void {
+    for (const entry of this.#entries.values()) {
+      entry.lastHeardMs += pauseMs;
+      if (entry.closedAtMs !== undefined) entry.closedAtMs += pauseMs;
+    }
+  }
+
   /** Removes and names the agents that count as lost now. */
   takeLost(limits: LivenessLimits = AGENT_LIVENESS): AgentRecord[] {
     const nowMs = this.#clock.nowMs();

@@ -30,6 +30,8 @@ export interface AgentGatewayParts {
 
 /** How often silence is looked for. */
 const LIVENESS_CHECK_MS = 250;
+/** A check that comes this late says that the coordinator itself was away, not its agents. */
+const OWN_PAUSE_MS = 1_000;
 /** Time for sockets to answer our good-bye. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
@@ -44,6 +46,7 @@ export class AgentGateway implements AgentSocketEvents {
   readonly #sockets = new Set<AgentSocket>();
   readonly #livenessTimer: NodeJS.Timeout;
   #garbageCount = 0;
+  #checkedAtMs = performance.now();
 
   constructor(parts: AgentGatewayParts) {
     this.#parts = parts;
@@ -164,6 +167,13 @@ export class AgentGateway implements AgentSocketEvents {
 
   #dropLost(): void {
     const { registry, events, log } = this.#parts;
+    const nowMs = performance.now();
+    const lateMs = nowMs - this.#checkedAtMs - LIVENESS_CHECK_MS;
+    this.#checkedAtMs = nowMs;
+    if (lateMs > OWN_PAUSE_MS) {
+      log.warn(`the coordinator stood still for ${Math.round(lateMs)} ms; its agents get that time back`);
+      registry.forgiveSilence(lateMs);
+    }
     for (const agent of registry.takeLost()) {
       log.info(`agent ${agent.name} (${agent.id}) has gone`);
       events.emit('agent-lost', { agentId: agent.id, agentName: agent.name });

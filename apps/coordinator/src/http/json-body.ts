@@ -5,9 +5,14 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BroadsideError, LIMITS } from '@broadside/shared';
+import { jsonShapeOf } from './json-shape.js';
 
 /** What a sender that does not stop is read and thrown away for, so that it can see the answer. */
 const DRAIN_MS = 2_000;
+
+/** Far beyond any plan, and parsed in no time. */
+const MAX_DEPTH = 32;
+const MAX_PARTS = 20_000;
 
 type Next = (error?: unknown) => void;
 type BodyRequest = IncomingMessage & { body?: unknown };
@@ -85,6 +90,12 @@ function parseJson(request: IncomingMessage, bytes: Buffer): unknown {
   if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) {
     throw new BroadsideError('invalid', 'the body must be JSON', {
       hint: 'send the header Content-Type: application/json',
+    });
+  }
+  const { depth, parts } = jsonShapeOf(bytes);
+  if (depth > MAX_DEPTH || parts > MAX_PARTS) {
+    throw new BroadsideError('invalid', 'the body is nested too deeply, or has too many parts, for a plan', {
+      hint: `at most ${MAX_DEPTH} levels and ${MAX_PARTS} values`,
     });
   }
   try {

@@ -17,6 +17,7 @@ import {
   type ShardAttempt,
 } from '@broadside/shared';
 import type { ShardEnding, ShardEndings } from '../shard/shard-queue.js';
+import type { RunChange } from './run.repository.js';
 import { judgeRun } from './run-closing.js';
 import { RunLosses } from './run-losses.js';
 import type { RunNotes } from './run-notes.js';
@@ -63,6 +64,11 @@ export class RunExecution {
 
   get stateMessage(): StateMessage {
     return this.#parts.journal.stateMessage;
+  }
+
+  /** The end of the run with its report, where the store would not take it. */
+  get unstoredEnd(): RunChange | undefined {
+    return this.#parts.journal.unstoredEnd;
   }
 
   /** All attempts so far; each holds a slot of its agent until the run has ended. */
@@ -351,11 +357,12 @@ export class RunExecution {
   async #finish(): Promise<void> {
     const { shards, groups, journal, reasons } = this.#parts;
     for (const progress of shards.all) if (!isOver(this.#parts, progress)) this.#cutOff(progress);
-    await groups.abandon();
     await journal.settled();
     const change = await judgeRun(this.#parts);
     reasons.failure = change.reason;
+    // Told after the report: a queue that is away must not hold it up.
     await journal.end(change);
+    await groups.abandon();
   }
 
   /** It may still be sending; what comes now is too late to count. */

@@ -65,6 +65,7 @@ export class RunGroups {
   async abandon(): Promise<void> {
     this.#isOver = true;
     this.#timers.disarmAll();
-    for (const [group, enqueued] of this.#groups) if (!this.#told.has(group)) await enqueued.abandon();
+    const open = [...this.#groups].filter(([group]) => !this.#told.has(group));
+    await Promise.all(open.map(([, enqueued]) => enqueued.abandon()));
   }
 }

@@ -20,6 +20,7 @@ export class RunJournal {
   readonly #options: RunJournalOptions;
   #state: RunState = 'queued';
   #saving: Promise<void> = Promise.resolve();
+  #unstoredEnd: RunChange | undefined;
 
   constructor(options: RunJournalOptions) {
     this.#options = options;
@@ -73,16 +74,26 @@ export class RunJournal {
     return this.#saving;
   }
 
-  /** Stores the end before it is told: who hears of it finds the report. */
+  /** The end, where the store would not take it: then it exists only here. */
+  get unstoredEnd(): RunChange | undefined {
+    return this.#unstoredEnd;
+  }
+
+  /** Stores the end before it is told: who hears of it finds the report. Never rejects. */
   async end(change: RunChange): Promise<void> {
     const { runId, services } = this.#options;
     assertMove(this.#state, change.state);
     try {
       await services.runs.change(runId, change);
-    } finally {
-      this.#state = change.state;
-      services.events.emit('live-message', this.stateMessage);
+    } catch (error) {
+      services.log.error({ err: error, run: runId }, 'a report could not be stored; it is kept in memory');
+      this.#unstoredEnd = change;
+      // Without the report, which may be what the store refuses, so that nobody takes the run up again.
+      const { report: _report, ...bare } = change;
+      this.#save(() => services.runs.change(runId, bare));
     }
+    this.#state = change.state;
+    services.events.emit('live-message', this.stateMessage);
   }
 
   #save(write: () => Promise<void>): void {

@@ -17,6 +17,7 @@ import {
 } from '@broadside/shared';
 import { sql } from 'kysely';
 import { z } from 'zod';
+import { storableJson, storableText } from '../storage/storable-text.js';
 import type { Store } from '../storage/store.js';
 import { type RunNotes, runNotesSchema } from './run-notes.js';
 
@@ -91,11 +92,11 @@ export class RunRepository {
       .updateTable('runs')
       .set({
         state: change.state,
-        ...(change.reason === undefined ? {} : { reason: change.reason }),
+        ...(change.reason === undefined ? {} : { reason: storableText(change.reason) }),
         ...(change.startedAt === undefined ? {} : { started_at: change.startedAt }),
         ...(change.endedAt === undefined ? {} : { ended_at: change.endedAt }),
-        ...(change.report === undefined ? {} : { report: JSON.stringify(change.report) }),
-        ...(change.notes === undefined ? {} : { notes: JSON.stringify(change.notes) }),
+        ...(change.report === undefined ? {} : { report: storableJson(change.report) }),
+        ...(change.notes === undefined ? {} : { notes: storableJson(change.notes) }),
       })
       .where('id', '=', runId)
       .execute();
@@ -128,7 +129,7 @@ export class RunRepository {
             shard_index: shard.shardIndex,
             attempt: shard.attempt,
             agent_id: agentId,
-            agent_name: agentName,
+            agent_name: storableText(agentName),
             state: 'assigned',
             group_number: group ?? 0,
             start_slice: startSlice ?? null,
@@ -146,7 +147,7 @@ export class RunRepository {
         state: change.state,
         ...(change.startSlice === undefined ? {} : { start_slice: change.startSlice }),
         ...(change.totals === undefined ? {} : { totals: change.totals }),
-        ...(change.fatal === undefined ? {} : { fatal: JSON.stringify(change.fatal) }),
+        ...(change.fatal === undefined ? {} : { fatal: storableJson(change.fatal) }),
       })
       .where('run_id', '=', attempt.runId)
       .where('shard_index', '=', attempt.shardIndex)

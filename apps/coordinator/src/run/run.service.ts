@@ -6,14 +6,16 @@ import {
   type Plan,
   type RunDetail,
   type RunSummary,
+  runIdSchema,
   type ShardAttempt,
   shardAttemptKey,
   splitPlan,
 } from '@broadside/shared';
+import { isStorable } from '../storage/storable-text.js';
 import { canNeverStart, decideAdmission } from './admission.js';
 import { NamedTimers } from './named-timers.js';
 import { restoredShards } from './restored-shards.js';
-import type { UnfinishedRun } from './run.repository.js';
+import type { RunChange, UnfinishedRun } from './run.repository.js';
 import { RunExecution } from './run-execution.js';
 import type { RunHead, RunServices, StateMessage } from './run-services.js';
 import { ShardProgress } from './shard-progress.js';
@@ -24,6 +26,9 @@ const MAX_LISTED_RUNS = 200;
 const FORGET_AGENT_MS = 60_000;
 /** Time for running runs to end when the coordinator stops. */
 const SHUTDOWN_TIMEOUT_MS = 5_000;
+
+/** Ends kept in memory because the store would not take them; the oldest go first. */
+const MAX_UNSTORED_ENDS = 20;
 
 interface WaitingRun extends RunHead {
   reason: string;
@@ -37,6 +42,7 @@ export class RunService {
   /** Waiting runs that are in the store; only they may start. */
   readonly #stored = new Set<string>();
   readonly #executions = new Map<string, RunExecution>();
+  readonly #unstoredEnds = new Map<string, RunChange>();
   readonly #forgetTimers: NamedTimers;
   #isAccepting = false;
 
@@ -114,6 +120,11 @@ export class RunService {
   async create(plan: Plan): Promise<RunSummary> {
     const { registry, runs, queue } = this.#services;
     this.#assertAccepting();
+    if (!isStorable(plan)) {
+      throw new BroadsideError('invalid', 'the plan has U+0000, or half of a surrogate pair, in a text', {
+        hint: 'give a body that is not text as bodyBase64',
+      });
+    }
     const rooms = registry.rooms();
     if (canNeverStart(plan, rooms)) {
       const slots = rooms.reduce((sum, room) => sum + room.slots, 0);
@@ -152,9 +163,11 @@ export class RunService {
 
   /** @throws BroadsideError notFound */
   async get(runId: string): Promise<RunDetail> {
-    const detail = await this.#services.runs.find(runId);
+    // What is no id was never given to a run, and the store could not even be asked for all of it.
+    const isId = runIdSchema.safeParse(runId).success;
+    const detail = isId ? await this.#services.runs.find(runId) : undefined;
     if (detail === undefined) throw noSuchRun(runId);
-    return { ...detail, ...this.#liveReason(runId) };
+    return { ...detail, ...this.#liveReason(runId), ...this.#unstoredEnd(runId) };
   }
 
   /**
@@ -304,6 +317,7 @@ export class RunService {
     this.#executions.set(id, execution);
     void execution.ended.then(() => {
       this.#executions.delete(id);
+      if (execution.unstoredEnd !== undefined) this.#keepEnd(id, execution.unstoredEnd);
       for (const { agentId, shard } of execution.attempts) registry.release(agentId, shard);
       log.info({ run: id }, `run ${execution.state}`);
       this.#admit();
@@ -322,6 +336,25 @@ export class RunService {
     if (run.reason === reason) return;
     run.reason = reason;
     this.#services.events.emit('live-message', { kind: 'state', runId: run.id, state: 'queued', reason });
+  }
+
+  #keepEnd(runId: string, end: RunChange): void {
+    this.#unstoredEnds.set(runId, end);
+    const [oldest] = this.#unstoredEnds.keys();
+    if (this.#unstoredEnds.size > MAX_UNSTORED_ENDS && oldest !== undefined)
+      this.#unstoredEnds.delete(oldest);
+  }
+
+  #unstoredEnd(runId: string): Partial<RunDetail> {
+    const end = this.#unstoredEnds.get(runId) ?? this.#executions.get(runId)?.unstoredEnd;
+    if (end === undefined) return {};
+    const { state, reason, endedAt, report } = end;
+    return {
+      state,
+      ...(reason === undefined ? {} : { reason }),
+      ...(endedAt === undefined ? {} : { endedAt: endedAt.toISOString() }),
+      ...(report === undefined ? {} : { report }),
+    };
   }
 
   #liveReason(runId: string): { reason?: string } {

@@ -184,10 +184,11 @@ export class ShardQueue {
       release,
       withdraw,
       abandon: async () => {
-        for (const key of keys) {
+        const abandonOne = async (key: string): Promise<void> => {
           await release(key);
           await withdraw(key);
-        }
+        };
+        await Promise.all(keys.map(abandonOne));
       },
     };
   }

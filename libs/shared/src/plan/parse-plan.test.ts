@@ -135,6 +135,13 @@ describe('parsePlan', () => {
     expect(problems({ target: TARGET, ...fields })).toHaveLength(1);
   });
 
+  it('wants a name and a colon in a header line, unless lines are sent exactly as they are', () => {
+    const headers = ['A: b', 'foo', 'B:'];
+    expect(problems({ target: TARGET, headers })).toEqual(['headers: header 2 is not `Name: value`']);
+    expect(problems({ target: TARGET, headers: [': x'] })).toHaveLength(1);
+    expect(parsePlan({ target: TARGET, headers, exactHeaders: true }).ok).toBe(true);
+  });
+
   it('does not repeat a password from the target', () => {
     expect(problems({ target: 'http://me:secret@h/' }).join()).not.toContain('secret');
   });

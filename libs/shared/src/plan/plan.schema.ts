@@ -36,6 +36,9 @@ export const DEFAULT_DURATION_MS = 10_000;
 
 const NO_LINE_BREAK = /^[^\r\n\0]*$/;
 
+/** What a header line must begin with, unless lines are sent exactly as they are. */
+const HEADER_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:/;
+
 const headerLine = z
   .string()
   .min(1)
@@ -233,6 +236,12 @@ export const planSchema = planFields
     together(['proxyUser', 'proxy'], ({ proxyUser, proxy }) =>
       proxyUser !== undefined && proxy === undefined ? 'needs a proxy' : undefined,
     ),
+    together(['headers', 'exactHeaders'], ({ headers, exactHeaders }) => {
+      // For what is no plan at all there are no fields.
+      const at =
+        Array.isArray(headers) && !exactHeaders ? headers.findIndex((line) => !HEADER_LINE.test(line)) : -1;
+      return at < 0 ? undefined : `header ${at + 1} is not \`Name: value\``;
+    }),
     together(['user', 'exactHeaders'], ({ user, exactHeaders }) =>
       user !== undefined && exactHeaders
         ? 'cannot be used with exactHeaders: write the Authorization header'

@@ -15,7 +15,10 @@ export const EXIT = {
   inconclusive: 3,
   /** The run could not be carried out: no connection to the target whatever the count, name not found. */
   runFailed: 4,
-  /** The coordinator, its queue or its store cannot be reached, refused, or stopped the run; an address cannot be listened on. */
+  /**
+   * The coordinator, its queue or its store cannot be reached, refused, or stopped the run; or an address cannot be
+   * listened on.
+   */
   cluster: 5,
   /** A file could not be read or written. */
   file: 6,

@@ -64,7 +64,8 @@ export function fewerSlotsAdvice(report: Pick<Report, 'shards' | 'agents'>): str
   if (slots < 2) return [];
   const inUse = `${formatCount(slots)} were in use on ${formatCounted(cpus, 'CPU')}`;
   if (sharesMachine(report) && slots >= cpus) {
-    return [`use fewer slots (--slots 1): ${inUse}, and the target needs some too`];
+    const half = Math.max(1, Math.floor(cpus / 2));
+    return [`use fewer slots (--slots ${half}): ${inUse}, and the target needs some too`];
   }
   return slots > cpus ? [`use fewer slots (--slots ${cpus}): ${inUse}`] : [];
 }

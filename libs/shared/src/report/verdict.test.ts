@@ -36,8 +36,34 @@ describe('outcome', () => {
     });
     expect(verdict).toMatchObject({
       outcome: 'inconclusive',
-      reasons: ['the books do not balance: shard 3: interval 7 is missing', expect.any(String)],
+      limit: 'undecided',
+      reasons: ['the books do not balance: shard 3: interval 7 is missing'],
+      advice: [],
     });
+  });
+
+  it('gives no evidence and no advice for a limit from numbers that cannot be relied on', () => {
+    const seen = {
+      counters: balancedCounters({ completed: 1_000 }),
+      samples: { wait: [100, ...Array.from({ length: 999 }, () => 900)] },
+    };
+    const busy = {
+      second: 0,
+      planned: 1_000,
+      sent: 1_000,
+      completed: 1_000,
+      failed: 0,
+      inFlight: 0,
+      openConnections: 1,
+      bytesReceived: 1,
+      busyShareMax: 0.99,
+    };
+    const of = (problems: string[]): Report =>
+      sampleReport({ plan: { requests: 1_000 }, seen, input: { seconds: [busy], problems } });
+    expect(of([]).verdict.limit).toBe('generator');
+    const { verdict } = of(['shard 0: its totals are missing']);
+    expect(verdict).toMatchObject({ limit: 'undecided', advice: [] });
+    expect(verdict.reasons).toHaveLength(1);
   });
 
   it('is inconclusive when fewer requests were planned than the plan has', () => {

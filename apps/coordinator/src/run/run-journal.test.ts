@@ -1,0 +1,64 @@
+import type { LiveMessage } from '@broadside/shared';
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { CoordinatorEvents } from '../events.js';
+import type { RunChange } from './run.repository.js';
+import { RunJournal } from './run-journal.js';
+import type { RunServices } from './run-services.js';
+
+/** A journal whose store refuses what `refuses` says. */
+function setUp(refuses: (change: RunChange) => boolean) {
+  const stored: RunChange[] = [];
+  const told: LiveMessage[] = [];
+  const events = new CoordinatorEvents();
+  events.on('live-message', (message) => told.push(message));
+  const unused = (): never => {
+    throw new Error('not part of this test');
+  };
+  const runs: RunServices['runs'] = {
+    change: async (_runId, change) => {
+      if (refuses(change)) throw new Error('No space left on device');
+      stored.push(change);
+    },
+    insert: unused,
+    insertShards: unused,
+    changeShard: unused,
+    list: unused,
+    find: unused,
+    failUnfinished: unused,
+    loadUnfinished: unused,
+    loadShards: unused,
+  };
+  const services = { runs, events, log: pino({ level: 'silent' }) };
+  const journal = new RunJournal({ runId: 'r', services, describe: () => ({}) });
+  journal.restore('closing');
+  return { journal, stored, told };
+}
+
+const end: RunChange = { state: 'failed', reason: 'because', endedAt: new Date(0) };
+
+describe('the end of a run', () => {
+  it('is stored before it is told', async () => {
+    const { journal, stored, told } = setUp(() => false);
+    await journal.end(end);
+    expect(stored).toEqual([end]);
+    expect(told).toMatchObject([{ kind: 'state', state: 'failed' }]);
+    expect(journal.unstoredEnd).toBeUndefined();
+  });
+
+  it('is told and kept in memory when the store refuses everything', async () => {
+    const { journal, stored, told } = setUp(() => true);
+    await journal.end(end);
+    await journal.settled();
+    expect(stored).toEqual([]);
+    expect(told).toMatchObject([{ kind: 'state', state: 'failed' }]);
+    expect(journal.unstoredEnd).toEqual(end);
+  });
+
+  it('is stored without its report when the report is what the store refuses', async () => {
+    const { journal, stored } = setUp((change) => 'report' in change);
+    await journal.end({ ...end, report: undefined });
+    await journal.settled();
+    expect(stored).toEqual([end]);
+  });
+});

@@ -1,0 +1,23 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const SCRIPT = fileURLToPath(new URL('./test.mjs', import.meta.url));
+
+function npmTest(...words: string[]) {
+  return spawnSync(process.execPath, [SCRIPT, ...words], {
+    encoding: 'utf8',
+    timeout: 25_000,
+    // Without what this very Vitest has set for its own.
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
+  });
+}
+
+describe('npm test -- --help', () => {
+  it.each(['--help', '-h'])('%s lists the options of Vitest, and builds nothing for it', (word) => {
+    const { status, stdout } = npmTest(word);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/Usage:/);
+    expect(stdout).not.toMatch(/== build|0 passed|ENOENT/);
+  });
+});
