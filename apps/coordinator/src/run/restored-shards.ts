@@ -14,7 +14,10 @@ export function restoredShards(stored: readonly StoredShard[], notes: RunNotes):
     progress.startSlice = row.startSlice;
     progress.didNothing = row.state === 'unused';
     // A loss that was fenced and not booked any more is noticed again: its agent does not have it, or is away.
-    const isReplaced = stored.some(({ shard }) => shard.shardIndex === shardIndex && shard.attempt > attempt);
+    const isReplaced = stored.some(
+      ({ shard, startSlice }) =>
+        shard.shardIndex === shardIndex && shard.attempt > attempt && startSlice === 0,
+    );
     const isBooked = isReplaced || losses.some((loss) => loss.attempt === attempt);
     progress.isFenced = progress.didNothing || (row.state === 'fenced' && isBooked);
     progress.fatal = row.fatal;
@@ -23,6 +26,12 @@ export function restoredShards(stored: readonly StoredShard[], notes: RunNotes):
     const isOfStart = attempt === 1 || row.startSlice === 0;
     progress.hasBegun = notes.startAtUs !== undefined && (isOfStart || tookOver);
     progress.isReady = progress.hasBegun;
+    // One that was to take over a loss that is noticed again: that will be given to another one.
+    const isAwaited = losses.some((loss) => loss.rest === 'waiting' && loss.attempt < attempt);
+    if (!isOfStart && !tookOver && !isAwaited) {
+      progress.didNothing = true;
+      progress.isFenced = true;
+    }
     return progress;
   });
 }

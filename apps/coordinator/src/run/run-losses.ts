@@ -153,6 +153,9 @@ export class RunLosses {
       return;
     }
     progress.isFenced = true;
+    // Of one that never began: it is to be done as a whole.
+    progress.totals = undefined;
+    progress.result = undefined;
     books.end(progress);
     services.registry.send(progress.agentId, { kind: 'fenced', shard: progress.attempt });
     journal.saveShard(progress);
