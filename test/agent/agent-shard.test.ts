@@ -1,4 +1,4 @@
-import { COUNTER, counterOf, ledgerProblems } from '@broadside/shared';
+import { COUNTER, counterOf, ledgerProblems, PROTOCOL_VERSION } from '@broadside/shared';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SilentTarget } from '../targets/silent-target.js';
 import { AgentBench, attemptOf, startWhenReady, sumOf, totalsOf } from './agent-bench.js';
@@ -187,7 +187,13 @@ describe('a broken connection', () => {
     const coordinator: CoordinatorEnd = await bench.openCoordinator({
       onHello: () =>
         isWelcome
-          ? { kind: 'welcome', protocol: 1, version: 'test', queue: { kind: 'embedded' }, heartbeatMs: 100 }
+          ? {
+              kind: 'welcome',
+              protocol: PROTOCOL_VERSION,
+              version: 'test',
+              queue: { kind: 'embedded' },
+              heartbeatMs: 100,
+            }
           : { kind: 'rejected', reason: 'this cluster is closed' },
     });
     const { agent } = await bench.join(coordinator);

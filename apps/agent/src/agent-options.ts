@@ -1,6 +1,6 @@
 import { availableParallelism, hostname } from 'node:os';
 import { type Clock, monotonicClock, TRANSPORT_WISHES, type TransportWish } from '@broadside/engine/host';
-import { BroadsideError } from '@broadside/shared';
+import { BroadsideError, type Labels, labelsSchema } from '@broadside/shared';
 import { type Logger, pino } from 'pino';
 import type { ShardQueueWiring } from './queue/shard-queue-wiring.js';
 
@@ -12,6 +12,8 @@ export interface AgentOptions {
   readonly name?: string;
   /** Shards at a time, one engine thread each; the number of cores unless told. */
   readonly slots?: number;
+  /** What plans may choose this agent by. */
+  readonly labels?: Labels;
   /** The coordinator's own queue, for an agent in the same process. Stays the caller's to close. */
   readonly queue?: ShardQueueWiring;
   /** Instead of the Redis address that the coordinator names, where this machine reaches it by another one. */
@@ -50,6 +52,10 @@ export function checkOptions(options: AgentOptions): CheckedOptions {
   if (name.length < 1 || name.length > 255) {
     throw new BroadsideError('invalid', 'the name of an agent must have 1 to 255 characters');
   }
+  const labels = labelsSchema.safeParse(options.labels ?? {});
+  if (!labels.success) {
+    throw new BroadsideError('invalid', `the labels are not valid: ${labels.error.issues[0]?.message ?? ''}`);
+  }
   if (!TRANSPORT_WISHES.includes(transport)) {
     throw new BroadsideError('invalid', `the transport must be one of ${TRANSPORT_WISHES.join(', ')}`);
   }
@@ -62,6 +68,7 @@ export function checkOptions(options: AgentOptions): CheckedOptions {
     joinToken,
     name,
     slots,
+    labels: labels.data,
     queue,
     redisUrl,
     transport,

@@ -144,7 +144,7 @@ class RunningAgent implements Agent {
   }
 
   #createUplink(): Uplink {
-    const { coordinatorUrl, joinToken, clock, random, logger, connectTimeoutMs } = this.#options;
+    const { coordinatorUrl, joinToken, labels, clock, random, logger, connectTimeoutMs } = this.#options;
     return new Uplink({
       coordinatorUrl,
       joinToken,
@@ -156,6 +156,7 @@ class RunningAgent implements Agent {
         version: BROADSIDE_VERSION,
         slots: this.slots,
         machine: describeMachine(),
+        ...(Object.keys(labels).length === 0 ? {} : { labels }),
       },
       attempts: () => this.#attempts.list(),
       freeSlots: () => (this.#leaving === undefined ? this.#pool.freeCount : 0),

@@ -8,6 +8,7 @@ export * from './metrics/histogram.js';
 export * from './metrics/interval.js';
 export * from './metrics/ledger.js';
 export * from './plan/body-bytes.js';
+export * from './plan/labels.js';
 export * from './plan/load-fields.js';
 export * from './plan/parse-plan.js';
 export * from './plan/plan.schema.js';

@@ -71,6 +71,11 @@ export const LIMITS = {
   maxReportSeconds: 3_600,
   /** Runs that wait for slots. */
   maxQueuedRuns: 100,
+  /** How long a run may wait for its slots: unless its plan says otherwise, and at most. */
+  defaultWaitMs: 3_600_000,
+  maxWaitMs: 7 * 24 * 3_600_000,
+  /** Labels of one agent, and of one plan. */
+  maxLabels: 16,
   /** Watchers of the live stream, and how much one slow watcher may hold back. */
   maxWatchers: 1_000,
   maxWatcherBufferBytes: 1_048_576,

@@ -1,4 +1,4 @@
-import { EXIT, LIMITS } from '@broadside/shared';
+import { EXIT, LIMITS, parseLabels } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
 import { coordinatorAddress } from '../client/coordinator-client.js';
 import { fromEnvironment, readFlags, refuseWords, wholeNumberFlag } from '../flags.js';
@@ -14,6 +14,7 @@ const FLAGS = {
   'token-file': { type: 'string' },
   slots: { type: 'string' },
   name: { type: 'string' },
+  label: { type: 'string', multiple: true },
   redis: { type: 'string' },
   transport: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
@@ -41,6 +42,8 @@ export async function execute(words: readonly string[]): Promise<number> {
     most: LIMITS.maxShards,
   });
   const transport = transportFlag(values.transport ?? fromEnvironment('BROADSIDE_TRANSPORT'));
+  const labels = parseLabels(values.label ?? []);
+  if (typeof labels === 'string') throw new CliError(EXIT.usage, `--label ${labels}`);
   const redisUrl = values.redis ?? fromEnvironment('BROADSIDE_REDIS_URL');
   const { startAgent } = await import('@broadside/agent');
   const signals = new StopSignals();
@@ -49,6 +52,7 @@ export async function execute(words: readonly string[]): Promise<number> {
     joinToken: token,
     ...(slots === undefined ? {} : { slots }),
     ...(values.name === undefined ? {} : { name: values.name }),
+    labels,
     ...(redisUrl === undefined ? {} : { redisUrl }),
     ...(transport === undefined ? {} : { transport }),
   });

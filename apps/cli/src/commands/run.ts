@@ -66,11 +66,16 @@ async function fireAndReport(request: RunRequest, json: JsonDestination | undefi
   }
 }
 
+function queuedLine({ reason, position }: Extract<LiveMessage, { kind: 'state' }>): string {
+  const place = position === undefined ? 'queued' : `queued, place ${position}`;
+  return reason === undefined ? place : `${place}: ${reason}`;
+}
+
 /** What a state means to a person, or undefined where it says nothing new. */
 function stateLine(message: Extract<LiveMessage, { kind: 'state' }>, plan: Plan): string | undefined {
   switch (message.state) {
     case 'queued':
-      return message.reason === undefined ? 'queued' : `queued: ${message.reason}`;
+      return queuedLine(message);
     case 'preparing':
       return 'preparing: the slots open their connections';
     case 'running':

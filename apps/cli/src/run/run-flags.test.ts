@@ -47,6 +47,17 @@ describe('flags of run', () => {
     expect(quiet).toBe(false);
   });
 
+  it('choose agents by their labels, and bound the wait for them', async () => {
+    const { plan } = await requestOf('--on', 'zone=eu', '--on', 'disk=fast', '--max-wait', '5m', 'http://h/');
+    expect(plan).toMatchObject({ on: { zone: 'eu', disk: 'fast' }, maxWaitMs: 300_000 });
+    expect((await refusalOf('--on', 'zone', 'http://h/')).message).toBe(
+      '--on "zone": must be name=value, like zone=eu',
+    );
+    expect((await refusalOf('--max-wait', 'long', 'http://h/')).message).toMatch(
+      /^--max-wait: must be a duration/,
+    );
+  });
+
   it('reach every field, short and long', async () => {
     const words = [
       '-n',

@@ -1,4 +1,4 @@
-import { EXIT, LIMITS, type Plan, parsePlan } from '@broadside/shared';
+import { EXIT, LIMITS, type Plan, parseLabels, parsePlan } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
 import { type ReadFlags, readFlags } from '../flags.js';
 import { type TransportWish, transportFlag } from '../transport-flag.js';
@@ -36,6 +36,8 @@ const FLAGS = {
   ...CONNECTION_FLAGS,
   ...LOAD_FLAGS,
   slots: { type: 'string' },
+  on: { type: 'string', multiple: true },
+  'max-wait': { type: 'string' },
   'on-agent-loss': { type: 'string' },
   name: { type: 'string' },
   json: { type: 'string' },
@@ -92,6 +94,8 @@ async function planFields(values: RunValues, file: PlanFile | undefined): Promis
   if (values.requests !== undefined) fields['requests'] = numberOf(values.requests);
   if (values.connections !== undefined) fields['connections'] = numberOf(values.connections);
   if (values.slots !== undefined) fields['slots'] = numberOf(values.slots);
+  if (values.on !== undefined) fields['on'] = labelsOf(values.on);
+  if (values['max-wait'] !== undefined) override(fields, 'maxWait', 'maxWaitMs', values['max-wait']);
   if (values.duration !== undefined) override(fields, 'duration', 'durationMs', values.duration);
   if (values.timeout !== undefined) override(fields, 'timeout', 'timeoutMs', values.timeout);
   if (values.method !== undefined) fields['method'] = values.method;
@@ -109,6 +113,13 @@ async function planFields(values: RunValues, file: PlanFile | undefined): Promis
   }
   if (values.body === undefined && fields['bodyBase64'] === '') fields['bodyBase64'] = undefined;
   return fields;
+}
+
+/** @throws CliError with EXIT.usage. */
+function labelsOf(texts: readonly string[]): Record<string, string> {
+  const labels = parseLabels(texts);
+  if (typeof labels === 'string') throw new CliError(EXIT.usage, `--on ${labels}`);
+  return labels;
 }
 
 /** Sets one of two spellings and takes the other one of the file away, or both would be given. */
@@ -134,6 +145,8 @@ const FLAG_OF_FIELD: Readonly<Record<string, { readonly flag: string; readonly v
   requests: { flag: '--requests', value: 'requests' },
   connections: { flag: '--connections', value: 'connections' },
   slots: { flag: '--slots', value: 'slots' },
+  on: { flag: '--on', value: 'on' },
+  maxWait: { flag: '--max-wait', value: 'max-wait' },
   onAgentLoss: { flag: '--on-agent-loss', value: 'on-agent-loss' },
   duration: { flag: '--duration', value: 'duration' },
   timeout: { flag: '--timeout', value: 'timeout' },

@@ -38,7 +38,7 @@ describe('the agent registry', () => {
   it('counts reserved slots as taken', () => {
     registry.join(helloOf('a'), new RecordingLink());
     registry.reserve('a', attempt);
-    expect(registry.rooms()).toEqual([{ agentId: 'a', slots: 2, freeSlots: 1 }]);
+    expect(registry.rooms()).toEqual([{ agentId: 'a', slots: 2, freeSlots: 1, labels: {} }]);
     registry.release('a', attempt);
     expect(registry.rooms()[0]?.freeSlots).toBe(2);
   });
@@ -89,7 +89,7 @@ describe('the agent registry', () => {
     registry.reserve('a', attempt);
     nowMs = 5_000;
     expect(registry.takeLost(limits)).toEqual([]);
-    expect(registry.rooms()).toEqual([{ agentId: 'a', slots: 2, freeSlots: 0 }]);
+    expect(registry.rooms()).toEqual([{ agentId: 'a', slots: 2, freeSlots: 0, labels: {} }]);
     registry.join(helloOf('a'), new RecordingLink());
     expect(registry.rooms()[0]?.freeSlots).toBe(1);
     registry.expect({ ...facts, agentId: 'b', clockOffsetUs: 5, clockUncertaintyUs: 2 });

@@ -2,6 +2,7 @@ import {
   type AgentMessage,
   type AgentSummary,
   type CoordinatorMessage,
+  type Labels,
   LIMITS,
   type Machine,
   type ShardAttempt,
@@ -27,6 +28,7 @@ export interface AgentRecord {
   readonly version: string;
   readonly slots: number;
   readonly machine: Machine;
+  readonly labels?: Labels | undefined;
   readonly connectedAt: Date;
   readonly clockOffsetUs: number;
   readonly clockUncertaintyUs: number;
@@ -72,6 +74,7 @@ export class AgentRegistry {
       version: hello.version,
       slots: hello.slots,
       machine: hello.machine,
+      ...(hello.labels === undefined ? {} : { labels: hello.labels }),
       connectedAt: known?.record.connectedAt ?? new Date(),
       clockOffsetUs: known?.record.clockOffsetUs ?? 0,
       clockUncertaintyUs: known?.record.clockUncertaintyUs ?? UNKNOWN_UNCERTAINTY_US,
@@ -185,6 +188,7 @@ export class AgentRegistry {
         agentId: entry.record.id,
         slots: entry.record.slots,
         freeSlots: freeSlotsOf(entry),
+        labels: entry.record.labels ?? {},
       }));
   }
 
@@ -196,6 +200,7 @@ export class AgentRegistry {
       slots: entry.record.slots,
       freeSlots: freeSlotsOf(entry),
       machine: entry.record.machine,
+      ...(entry.record.labels === undefined ? {} : { labels: entry.record.labels }),
       clockOffsetUs: entry.record.clockOffsetUs,
       clockUncertaintyUs: entry.record.clockUncertaintyUs,
       connectedAt: entry.record.connectedAt.toISOString(),

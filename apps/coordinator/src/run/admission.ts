@@ -1,64 +1,142 @@
 /**
- * Which waiting run may start now, and why the others wait. Pure, so that "two runs must never each hold half
- * of the slots" is a property of one function: a run gets all its slots at once or none, and in order.
+ * Which waiting runs may start now, and why the others wait. Pure, so that "two runs must never each hold half
+ * of the slots" is a property of one function: a run gets all its slots at once or none.
+ *
+ * A run may use the agents that have the labels of its plan: its pool. First come, first served among runs whose
+ * pools share an agent, so that a large one is never starved by small ones; runs of other pools pass by. A run
+ * that the agents of its pool could not carry out, even if all were free, holds nobody up.
  */
+import { hasLabels, type Labels, labelsText } from '@broadside/shared';
 import { assignShards, type SlotOffer, type SlotWish, shardCountFor } from '../shard/shard-planner.js';
 
-export interface WaitingRun extends SlotWish {
+/** What a run asks of the cluster. */
+export interface RunWish extends SlotWish {
+  /** Labels that every agent of the run must have; absent: every agent will do. */
+  readonly on?: Labels | undefined;
+}
+
+export interface WaitingRun extends RunWish {
   readonly runId: string;
+  /** False while it is being stored: it has its place in the queue and cannot start yet. */
+  readonly canStart: boolean;
 }
 
 export interface AgentRoom extends SlotOffer {
   /** All slots of the agent, busy ones included. */
   readonly slots: number;
+  readonly labels: Labels;
+}
+
+export interface Waiting {
+  /** 1 for the first of the runs that want the same agents. */
+  readonly position: number;
+  readonly reason: string;
 }
 
 export interface AdmissionDecision {
-  /** The oldest waiting run, when it can start, and the agent of each of its shards. */
-  readonly start?: { readonly runId: string; readonly agentIds: readonly string[] };
-  /** Why each other run waits. */
-  readonly waiting: ReadonlyMap<string, string>;
+  /** Runs that start now, oldest first, and the agent of each of their shards. */
+  readonly starts: readonly { readonly runId: string; readonly agentIds: readonly string[] }[];
+  /** The place of each other run, and why it waits. */
+  readonly waiting: ReadonlyMap<string, Waiting>;
 }
 
-/**
- * First come, first served: only the oldest run can start, so that a large one is never starved by small ones.
- * @param waiting oldest first.
- */
+interface Claim {
+  readonly pool: ReadonlySet<string>;
+  readonly labels: string;
+  /** It waits for slots that the present agents have. */
+  readonly holdsUp: boolean;
+}
+
+/** @param waiting oldest first. */
 export function decideAdmission(
   waiting: readonly WaitingRun[],
   agents: readonly AgentRoom[],
 ): AdmissionDecision {
-  const reasons = new Map<string, string>();
-  const [oldest, ...others] = waiting;
-  if (oldest === undefined) return { waiting: reasons };
-  for (const [i, run] of others.entries()) {
-    reasons.set(run.runId, `waits for ${i + 1} older ${i === 0 ? 'run' : 'runs'}`);
+  const starts: { runId: string; agentIds: readonly string[] }[] = [];
+  const reasons = new Map<string, Waiting>();
+  const claims: Claim[] = [];
+  let rooms = agents;
+  for (const run of waiting) {
+    const pool = poolOf(run, rooms);
+    const ids = new Set(pool.map((room) => room.agentId));
+    const labels = labelsText(run.on ?? {});
+    const older = claims.filter(
+      (claim) => claim.labels === labels || [...ids].some((id) => claim.pool.has(id)),
+    );
+    const ahead = older.filter((claim) => claim.holdsUp).length;
+    const reason = reasonToWait(run, pool, ahead);
+    const agentIds = reason === undefined ? assignShards(shardCountFor(run, freeIn(pool)), pool) : undefined;
+    if (agentIds !== undefined) {
+      starts.push({ runId: run.runId, agentIds });
+      rooms = withoutSlots(rooms, agentIds);
+      continue;
+    }
+    claims.push({ pool: ids, labels, holdsUp: slotsIn(pool) >= (run.slots ?? 1) });
+    reasons.set(run.runId, { position: older.length + 1, reason: reason ?? 'waits for free slots' });
   }
-  const freeSlots = sumOf(agents, (agent) => agent.freeSlots);
-  const reason = reasonToWait(oldest, freeSlots, agents);
-  if (reason === undefined) {
-    const agentIds = assignShards(shardCountFor(oldest, freeSlots), agents);
-    if (agentIds !== undefined) return { start: { runId: oldest.runId, agentIds }, waiting: reasons };
-  }
-  reasons.set(oldest.runId, reason ?? 'waits for free slots');
-  return { waiting: reasons };
+  return { starts, waiting: reasons };
 }
 
-function reasonToWait(run: WaitingRun, freeSlots: number, agents: readonly AgentRoom[]): string | undefined {
-  if (agents.length === 0) return 'waits for agents: none is connected';
+function reasonToWait(run: WaitingRun, pool: readonly AgentRoom[], ahead: number): string | undefined {
+  const where = run.on === undefined ? '' : ` with ${labelsText(run.on)}`;
+  if (pool.length === 0) return `waits for agents${where}: none is connected`;
   const wanted = run.slots ?? 1;
-  if (freeSlots >= wanted) return undefined;
-  const allSlots = sumOf(agents, (agent) => agent.slots);
-  if (allSlots < wanted) return `waits for agents: wants ${wanted} slots, the cluster has ${allSlots}`;
-  return `waits for free slots: wants ${wanted}, ${freeSlots} of ${allSlots} are free`;
+  const slots = slotsIn(pool);
+  if (slots < wanted) {
+    const have = run.on === undefined ? `the cluster has ${slots}` : `the agents${where} have ${slots}`;
+    return `waits for agents: wants ${wanted} slots, ${have}`;
+  }
+  if (ahead > 0) return `waits for ${ahead} older ${ahead === 1 ? 'run' : 'runs'}`;
+  const free = freeIn(pool);
+  if (free < wanted) return `waits for free slots${where}: wants ${wanted}, ${free} of ${slots} are free`;
+  return run.canStart ? undefined : 'is being stored';
 }
 
-/** True when no waiting can help: there are agents, and all their slots together are too few. */
-export function canNeverStart(wish: SlotWish, agents: readonly AgentRoom[]): boolean {
-  if (wish.slots === undefined || agents.length === 0) return false;
-  return sumOf(agents, (agent) => agent.slots) < wish.slots;
+/**
+ * Why no waiting can help, in one line; undefined where it can. Where no agent is connected at all some may still
+ * come, as they do when a cluster is started.
+ */
+export function whyNever(wish: RunWish, agents: readonly AgentRoom[]): string | undefined {
+  if (agents.length === 0) return undefined;
+  const pool = poolOf(wish, agents);
+  const slots = slotsIn(pool);
+  const wanted = wish.slots ?? 1;
+  if (wish.on === undefined) {
+    return slots < wanted ? `the plan wants ${wanted} slots, the cluster has ${slots}` : undefined;
+  }
+  const labels = labelsText(wish.on);
+  if (pool.length === 0)
+    return `no agent has the labels that the plan wants (${labels}); ${labelsThere(agents)}`;
+  return slots < wanted
+    ? `the plan wants ${wanted} slots with ${labels}, the agents with them have ${slots}`
+    : undefined;
 }
 
-function sumOf<T>(items: readonly T[], valueOf: (item: T) => number): number {
-  return items.reduce((sum, item) => sum + valueOf(item), 0);
+/** Sets of labels that one line spells out. */
+const MAX_NAMED_LABELS = 4;
+
+function labelsThere(agents: readonly AgentRoom[]): string {
+  const there = [...new Set(agents.map((agent) => labelsText(agent.labels)))].filter((text) => text !== '');
+  if (there.length === 0) return 'none has any';
+  const more = there.length - MAX_NAMED_LABELS;
+  return `there are ${there.slice(0, MAX_NAMED_LABELS).join(' | ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+function poolOf<Room extends AgentRoom>({ on }: RunWish, agents: readonly Room[]): readonly Room[] {
+  return on === undefined ? agents : agents.filter((agent) => hasLabels(agent.labels, on));
+}
+
+function withoutSlots(agents: readonly AgentRoom[], agentIds: readonly string[]): AgentRoom[] {
+  return agents.map((agent) => {
+    const taken = agentIds.filter((id) => id === agent.agentId).length;
+    return taken === 0 ? agent : { ...agent, freeSlots: agent.freeSlots - taken };
+  });
+}
+
+function slotsIn(agents: readonly AgentRoom[]): number {
+  return agents.reduce((sum, agent) => sum + agent.slots, 0);
+}
+
+function freeIn(agents: readonly AgentRoom[]): number {
+  return agents.reduce((sum, agent) => sum + agent.freeSlots, 0);
 }

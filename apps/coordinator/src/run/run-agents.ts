@@ -18,13 +18,14 @@ export class RunAgents {
   add(agentId: string): void {
     const record = this.#registry.get(agentId);
     if (record === undefined || this.#facts.has(agentId)) return;
-    const { name, version, slots, machine, clockOffsetUs, clockUncertaintyUs } = record;
+    const { name, version, slots, machine, labels, clockOffsetUs, clockUncertaintyUs } = record;
     this.#facts.set(agentId, {
       agentId,
       name,
       version,
       slots,
       machine,
+      ...(labels === undefined ? {} : { labels }),
       clockOffsetUs,
       clockUncertaintyUs,
       lost: false,

@@ -2,7 +2,7 @@
  * Carries out what the rests decide: finds a slot for what lost attempts left behind, hands the new attempt to the
  * queue, and starts it in the slice of the run that it is ready for (docs/adr/0002).
  */
-import { LIMITS, type Loss } from '@broadside/shared';
+import { hasLabels, type Labels, LIMITS, type Loss } from '@broadside/shared';
 import { nextSlice, startInstantUs } from '../shard/start-barrier.js';
 import type { NamedTimers } from './named-timers.js';
 import type { RunAgents } from './run-agents.js';
@@ -18,6 +18,8 @@ import type { ShardProgress } from './shard-progress.js';
 export interface ReissueParts {
   readonly services: Pick<RunServices, 'registry' | 'clock' | 'log' | 'canResume'>;
   readonly shards: RunShards;
+  /** Labels that every agent of the run must have. */
+  readonly on: Labels;
   readonly groups: RunGroups;
   readonly orders: RunOrders;
   readonly books: RunBooks;
@@ -227,10 +229,11 @@ export class RunReissue {
     }
   }
 
-  /** The agent with most free slots. */
+  /** The agent of the run's pool with most free slots. */
   #freeTaker(): Taker | undefined {
-    const { registry } = this.#parts.services;
-    const rooms = registry.rooms().filter((room) => room.freeSlots > 0);
+    const { on, services } = this.#parts;
+    const { registry } = services;
+    const rooms = registry.rooms().filter((room) => room.freeSlots > 0 && hasLabels(room.labels, on));
     const [most] = rooms.toSorted((a, b) => b.freeSlots - a.freeSlots);
     if (most === undefined) return undefined;
     return { agentId: most.agentId, agentName: registry.get(most.agentId)?.name ?? most.agentId };

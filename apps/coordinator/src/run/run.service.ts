@@ -12,11 +12,12 @@ import {
   splitPlan,
 } from '@broadside/shared';
 import { isStorable } from '../storage/storable-text.js';
-import { canNeverStart, decideAdmission } from './admission.js';
+import { whyNever } from './admission.js';
 import { NamedTimers } from './named-timers.js';
 import { restoredShards } from './restored-shards.js';
 import type { RunChange, UnfinishedRun } from './run.repository.js';
 import { RunExecution } from './run-execution.js';
+import { RunQueue } from './run-queue.js';
 import type { RunHead, RunServices, StateMessage } from './run-services.js';
 import { ShardProgress } from './shard-progress.js';
 
@@ -30,17 +31,10 @@ const SHUTDOWN_TIMEOUT_MS = 5_000;
 /** Ends kept in memory because the store would not take them; the oldest go first. */
 const MAX_UNSTORED_ENDS = 20;
 
-interface WaitingRun extends RunHead {
-  reason: string;
-}
-
 /** What happens in which order to all runs: takes them in, admits them, hands them what happens. */
 export class RunService {
   readonly #services: RunServices;
-  /** Oldest first. */
-  #waiting: WaitingRun[] = [];
-  /** Waiting runs that are in the store; only they may start. */
-  readonly #stored = new Set<string>();
+  readonly #waiting: RunQueue;
   readonly #executions = new Map<string, RunExecution>();
   readonly #unstoredEnds = new Map<string, RunChange>();
   readonly #forgetTimers: NamedTimers;
@@ -49,6 +43,18 @@ export class RunService {
   constructor(services: RunServices) {
     this.#services = services;
     this.#forgetTimers = new NamedTimers(services.timers);
+    const { timers, events, log } = services;
+    this.#waiting = new RunQueue({
+      timers,
+      nowMs: () => Date.now(),
+      onChange: (runId, waiting) =>
+        events.emit('live-message', { kind: 'state', runId, state: 'queued', ...waiting }),
+      onTimeUp: (run, reason) => {
+        this.#dismiss(run, 'failed', reason).catch((error: unknown) =>
+          log.error({ err: error, run: run.id }, 'the end of a run that waited could not be stored'),
+        );
+      },
+    });
   }
 
   get isAccepting(): boolean {
@@ -65,7 +71,7 @@ export class RunService {
     queue.listen(({ runId, group }, endings) => this.#executions.get(runId)?.shardsEnded(group, endings));
     const left = await runs.failUnfinished(reason, new Date(), [
       ...this.#executions.keys(),
-      ...this.#waiting.map((run) => run.id),
+      ...this.#waiting.runs.map((run) => run.id),
     ]);
     if (left.length > 0) log.warn(`${left.length} unfinished runs were marked as failed: ${reason}`);
     for (const execution of this.#executions.values()) execution.goOn();
@@ -78,7 +84,7 @@ export class RunService {
     const { runs, log } = this.#services;
     for (const run of await runs.loadUnfinished()) {
       try {
-        if (run.state === 'queued') this.#wait(run);
+        if (run.state === 'queued') this.#waiting.add(headOf(run), true);
         else await this.#resume(run);
       } catch (error) {
         log.error({ err: error, run: run.id }, 'an unfinished run could not be taken up again');
@@ -87,17 +93,12 @@ export class RunService {
     }
   }
 
-  #wait(run: RunHead): void {
-    this.#waiting.push({ ...headOf(run), reason: 'waits for slots' });
-    this.#stored.add(run.id);
-  }
-
   async #resume(run: UnfinishedRun): Promise<void> {
     const { runs, registry, log } = this.#services;
     const stored = await runs.loadShards(run.id);
     // Between its first state and its shards: nobody has heard of it.
     if (run.notes === undefined || stored.length === 0) {
-      this.#wait(run);
+      this.#waiting.add(headOf(run), true);
       return;
     }
     const attempts = restoredShards(stored, run.notes);
@@ -125,40 +126,34 @@ export class RunService {
         hint: 'give a body that is not text as bodyBase64',
       });
     }
-    const rooms = registry.rooms();
-    if (canNeverStart(plan, rooms)) {
-      const slots = rooms.reduce((sum, room) => sum + room.slots, 0);
-      throw new BroadsideError(
-        'notEnoughSlots',
-        `the plan wants ${plan.slots} slots, the cluster has ${slots}`,
-        {
-          hint: 'ask for fewer slots, or start more agents',
-        },
-      );
+    const never = whyNever(plan, registry.rooms());
+    if (never !== undefined) {
+      const hint = `ask for ${plan.on === undefined ? 'fewer slots' : 'others'}, or start more agents`;
+      throw new BroadsideError('notEnoughSlots', never, { hint });
     }
-    if (this.#waiting.length >= LIMITS.maxQueuedRuns) {
-      throw new BroadsideError('busy', `${this.#waiting.length} runs wait already`, {
+    if (this.#waiting.size >= LIMITS.maxQueuedRuns) {
+      throw new BroadsideError('busy', `${this.#waiting.size} runs wait already`, {
         hint: 'wait until some of them have ended, or stop some',
       });
     }
-    const run: WaitingRun = { id: randomUUID(), plan, createdAt: new Date(), reason: 'waits for slots' };
+    const run: RunHead = { id: randomUUID(), plan, createdAt: new Date() };
     // In line before it is stored, so that the order is that of the requests.
-    this.#waiting.push(run);
+    this.#waiting.add(run, false);
     try {
       await queue.assertReachable();
       await runs.insert(run);
     } catch (error) {
-      this.#waiting = this.#waiting.filter((other) => other !== run);
+      this.#waiting.remove(run.id);
       throw error;
     }
-    this.#stored.add(run.id);
+    this.#waiting.markStored(run.id);
     this.#admit();
     return this.#summaryOf(run);
   }
 
   async list(): Promise<RunSummary[]> {
     const summaries = await this.#services.runs.list(MAX_LISTED_RUNS);
-    return summaries.map((summary) => ({ ...summary, ...this.#liveReason(summary.id) }));
+    return summaries.map((summary) => ({ ...summary, ...this.#waiting.find(summary.id) }));
   }
 
   /** @throws BroadsideError notFound */
@@ -167,7 +162,7 @@ export class RunService {
     const isId = runIdSchema.safeParse(runId).success;
     const detail = isId ? await this.#services.runs.find(runId) : undefined;
     if (detail === undefined) throw noSuchRun(runId);
-    return { ...detail, ...this.#liveReason(runId), ...this.#unstoredEnd(runId) };
+    return { ...detail, ...this.#waiting.find(runId), ...this.#unstoredEnd(runId) };
   }
 
   /**
@@ -176,9 +171,9 @@ export class RunService {
    */
   async stop(runId: string, reason: string): Promise<RunSummary> {
     const execution = this.#executions.get(runId);
-    const waiting = this.#waiting.find((run) => run.id === runId);
+    const waiting = this.#waiting.runs.find((run) => run.id === runId);
     if (execution !== undefined) execution.stop(reason);
-    else if (waiting !== undefined) await this.#cancel(waiting, reason);
+    else if (waiting !== undefined) await this.#dismiss(waiting, 'aborted', reason);
     const { plan: _plan, report: _report, ...summary } = await this.get(runId);
     if (execution === undefined && waiting === undefined && isFinalState(summary.state)) {
       throw new BroadsideError('conflict', `run ${runId} has ended already: ${summary.state}`);
@@ -190,8 +185,14 @@ export class RunService {
   async stateOf(runId: string): Promise<StateMessage> {
     const execution = this.#executions.get(runId);
     if (execution !== undefined) return execution.stateMessage;
-    const { state, reason } = await this.get(runId);
-    return { kind: 'state', runId, state, ...(reason === undefined ? {} : { reason }) };
+    const { state, reason, position } = await this.get(runId);
+    return {
+      kind: 'state',
+      runId,
+      state,
+      ...(reason === undefined ? {} : { reason }),
+      ...(position === undefined ? {} : { position }),
+    };
   }
 
   /**
@@ -202,8 +203,8 @@ export class RunService {
     this.#isAccepting = false;
     this.#forgetTimers.disarmAll();
     const reason = 'the coordinator is stopping';
-    const waiting = [...this.#waiting];
-    await Promise.all(waiting.map((run) => this.#cancel(run, reason)));
+    const waiting = this.#waiting.runs;
+    await Promise.all(waiting.map((run) => this.#dismiss(run, 'aborted', reason)));
     const executions = [...this.#executions.values()];
     for (const execution of executions) execution.stop(reason);
     let cancel: () => void = () => undefined;
@@ -281,21 +282,8 @@ export class RunService {
   #admit(): void {
     // What runs already comes first: its rate is missing somebody.
     for (const execution of this.#executions.values()) execution.useFreeSlots();
-    for (;;) {
-      const rooms = this.#services.registry.rooms();
-      const wishes = this.#waiting.map(({ id, plan }) => ({
-        runId: id,
-        slots: plan.slots,
-        connections: plan.connections,
-      }));
-      const decision = decideAdmission(wishes, rooms);
-      for (const run of this.#waiting) this.#setReason(run, decision.waiting.get(run.id) ?? run.reason);
-      const [oldest] = this.#waiting;
-      if (decision.start === undefined || oldest === undefined || !this.#stored.has(oldest.id)) return;
-      this.#waiting.shift();
-      this.#stored.delete(oldest.id);
-      this.#begin(oldest, decision.start.agentIds);
-    }
+    const rooms = this.#services.registry.rooms();
+    for (const { run, agentIds } of this.#waiting.admit(rooms)) this.#begin(run, agentIds);
   }
 
   #begin(run: RunHead, agentIds: readonly string[]): void {
@@ -324,18 +312,12 @@ export class RunService {
     });
   }
 
-  async #cancel(run: WaitingRun, reason: string): Promise<void> {
-    this.#waiting = this.#waiting.filter((other) => other !== run);
-    this.#stored.delete(run.id);
-    await this.#services.runs.change(run.id, { state: 'aborted', reason, endedAt: new Date() });
-    this.#services.events.emit('live-message', { kind: 'state', runId: run.id, state: 'aborted', reason });
+  /** Ends a run that waits. */
+  async #dismiss(run: RunHead, state: 'aborted' | 'failed', reason: string): Promise<void> {
+    this.#waiting.remove(run.id);
+    await this.#services.runs.change(run.id, { state, reason, endedAt: new Date() });
+    this.#services.events.emit('live-message', { kind: 'state', runId: run.id, state, reason });
     this.#admit();
-  }
-
-  #setReason(run: WaitingRun, reason: string): void {
-    if (run.reason === reason) return;
-    run.reason = reason;
-    this.#services.events.emit('live-message', { kind: 'state', runId: run.id, state: 'queued', reason });
   }
 
   #keepEnd(runId: string, end: RunChange): void {
@@ -357,17 +339,12 @@ export class RunService {
     };
   }
 
-  #liveReason(runId: string): { reason?: string } {
-    const waiting = this.#waiting.find((run) => run.id === runId);
-    return waiting === undefined ? {} : { reason: waiting.reason };
-  }
-
-  #summaryOf(run: WaitingRun): RunSummary {
+  #summaryOf(run: RunHead): RunSummary {
     const execution = this.#executions.get(run.id);
     return {
       id: run.id,
       state: execution?.state ?? 'queued',
-      ...(execution === undefined ? { reason: run.reason } : {}),
+      ...this.#waiting.find(run.id),
       target: run.plan.target,
       ...(run.plan.name === undefined ? {} : { name: run.plan.name }),
       createdAt: run.createdAt.toISOString(),

@@ -24,7 +24,7 @@ describe('names on the wire', () => {
       histograms: HISTOGRAM_NAMES.join(' '),
       gauges: GAUGE_NAMES.join(' '),
     }).toEqual({
-      protocol: 1,
+      protocol: 2,
       counters:
         'planned notSentTimeOver notSentNoConnection notSentStopped notSentFatal sent ' +
         'waitedForConnection retried completed inFlightAtEnd non2xx ' +

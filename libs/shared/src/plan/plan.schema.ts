@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { LIMITS } from '../limits.js';
 import { utf8Bytes } from './body-bytes.js';
 import { connectionFields } from './connection-fields.js';
+import { labelsSchema } from './labels.js';
 import {
   arrivalsProblem,
   isPaced,
@@ -132,6 +133,12 @@ const planFields = z.strictObject(
       .optional(),
     /** Number of slots to use; absent: as many as are free, at most one per connection. */
     slots: wholeNumber(LIMITS.maxShards).optional(),
+    /** Labels that every agent of the run must have: its pool. Absent: every agent. */
+    on: labelsSchema.optional(),
+    /** Longest time that the run waits for its slots; absent: one hour. */
+    maxWaitMs: durationMs(LIMITS.maxWaitMs).optional(),
+    /** Other spelling of `maxWaitMs`. */
+    maxWait: durationMs(LIMITS.maxWaitMs).optional(),
   },
   {
     error: (issue) =>
@@ -252,17 +259,19 @@ export const planSchema = planFields
         ? 'cannot be used with exactHeaders: write the Proxy-Authorization header'
         : undefined,
     ),
+    together(['maxWait', 'maxWaitMs'], (plan) => eitherOf(plan, 'maxWait', 'maxWaitMs')),
     together(['bodyBase64', 'body'], (plan) => eitherOf(plan, 'bodyBase64', 'body')),
     together(['checkLength', 'probe'], ({ checkLength, probe }) =>
       checkLength && !probe ? 'needs probe: true' : undefined,
     ),
   )
-  .transform(({ duration, timeout, connectTimeout, warmup, ...plan }) => {
+  .transform(({ duration, timeout, connectTimeout, warmup, maxWait, ...plan }) => {
     const stagedMs = plan.stages === undefined ? undefined : stagesDurationMs(plan.stages);
     const givenMs = plan.durationMs ?? duration ?? stagedMs;
     const warmupMs = plan.warmupMs ?? warmup;
     const budget = givenMs ?? (plan.requests === undefined ? DEFAULT_DURATION_MS : undefined);
     const connectTimeoutMs = plan.connectTimeoutMs ?? connectTimeout;
+    const maxWaitMs = plan.maxWaitMs ?? maxWait;
     return {
       ...plan,
       connections: connectionsOf(plan),
@@ -270,6 +279,7 @@ export const planSchema = planFields
       ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
       ...(budget === undefined ? {} : { durationMs: budget }),
       ...(warmupMs === undefined ? {} : { warmupMs }),
+      ...(maxWaitMs === undefined ? {} : { maxWaitMs }),
     };
   });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { COUNTER_NAMES, type CounterName } from '../metrics/counters.js';
 import { fatalSchema } from '../metrics/fatal.js';
+import { labelsSchema } from '../plan/labels.js';
 import { planSchema } from '../plan/plan.schema.js';
 import { agentIdSchema, runIdSchema } from '../plan/shard.schema.js';
 import { runStateSchema, secondSchema } from '../wire/live-message.js';
@@ -92,6 +93,7 @@ export const agentReportSchema = z.object({
   version: z.string(),
   slots: z.int(),
   machine: machineSchema,
+  labels: labelsSchema.optional(),
   clockOffsetUs: z.number(),
   clockUncertaintyUs: z.number(),
   lost: z.boolean(),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { fatalSchema } from '../metrics/fatal.js';
+import { labelsSchema } from '../plan/labels.js';
 import { agentIdSchema, shardAttemptSchema } from '../plan/shard.schema.js';
 import { machineSchema } from './machine.schema.js';
 
@@ -29,6 +30,8 @@ export const agentMessageSchema = z.discriminatedUnion('kind', [
     version: z.string().max(32),
     slots: z.int().min(1).max(1_024),
     machine: machineSchema,
+    /** What a plan may choose agents by. */
+    labels: labelsSchema.optional(),
     /** Attempts that are still alive on the agent when it comes back after a broken socket. */
     attempts: z.array(shardAttemptSchema).max(1_024),
   }),

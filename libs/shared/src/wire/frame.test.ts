@@ -13,7 +13,7 @@ import { FUZZ_SEED, Random } from '../testing/random.js';
 import { FrameError } from './byte-reader.js';
 import { ByteWriter } from './byte-writer.js';
 import { decodeInterval, decodeTotals, encodeInterval, encodeTotals } from './frame.js';
-import { PROTOCOL_VERSION } from './protocol-version.js';
+import { OLDEST_READABLE_FRAME, PROTOCOL_VERSION } from './protocol-version.js';
 
 function randomInterval(random: Random): Interval {
   return {
@@ -147,6 +147,15 @@ describe('decoding of bytes that are not a frame', () => {
 
   it('refuses a frame above the size limit before it reads it', () => {
     expect(() => decodeInterval(new Uint8Array(LIMITS.maxFrameBytes + 1))).toThrow('frame: too large');
+  });
+
+  it('reads a frame that was stored before an update, and none of before all versions', () => {
+    const interval = intervalOf(0, {});
+    const frame = encodeInterval(interval);
+    frame[3] = OLDEST_READABLE_FRAME;
+    expect(decodeInterval(frame)).toEqual(decodeInterval(encodeInterval(interval)));
+    frame[3] = 0;
+    expect(() => decodeInterval(frame)).toThrow('frame: protocol version 0');
   });
 
   it('names both versions when the other side speaks another protocol', () => {

@@ -28,7 +28,7 @@ import {
 } from '../metrics/interval.js';
 import { ByteReader, FrameError } from './byte-reader.js';
 import { ByteWriter } from './byte-writer.js';
-import { PROTOCOL_VERSION } from './protocol-version.js';
+import { OLDEST_READABLE_FRAME, PROTOCOL_VERSION } from './protocol-version.js';
 
 const MAGIC_B = 0x42;
 const MAGIC_S = 0x53;
@@ -55,7 +55,7 @@ export function encodeTotals(totals: ShardTotals): Uint8Array<ArrayBuffer> {
   return writer.finish();
 }
 
-/** @throws FrameError when the bytes are not an interval frame of this protocol version. */
+/** @throws FrameError when the bytes are not an interval frame of a version that can be read. */
 export function decodeInterval(bytes: Uint8Array): Interval {
   const reader = new ByteReader(bytes);
   const attempt = readHead(reader, KIND_INTERVAL);
@@ -71,7 +71,7 @@ export function decodeInterval(bytes: Uint8Array): Interval {
   return { ...attempt, number, span, isLast, ...warmup, ...observations };
 }
 
-/** @throws FrameError when the bytes are not a totals frame of this protocol version. */
+/** @throws FrameError when the bytes are not a totals frame of a version that can be read. */
 export function decodeTotals(bytes: Uint8Array): ShardTotals {
   const reader = new ByteReader(bytes);
   const attempt = readHead(reader, KIND_TOTALS);
@@ -96,7 +96,7 @@ function readHead(reader: ByteReader, wantedKind: number): ShardAttempt {
   const kind = reader.u8('kind');
   if (kind !== wantedKind) throw new FrameError(`frame: kind ${kind} where ${wantedKind} was expected`);
   const version = reader.varint('version');
-  if (version !== PROTOCOL_VERSION) {
+  if (version < OLDEST_READABLE_FRAME || version > PROTOCOL_VERSION) {
     throw new FrameError(`frame: protocol version ${version}, this side speaks ${PROTOCOL_VERSION}`);
   }
   const runId = reader.ascii('run id');

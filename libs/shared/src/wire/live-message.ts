@@ -66,6 +66,8 @@ export const liveMessageSchema = z.discriminatedUnion('kind', [
     state: runStateSchema,
     /** Why a queued run waits, or why a run ended early. */
     reason: z.string().max(1_000).optional(),
+    /** Of a queued run: 1 is the next one of those that want the same agents. */
+    position: z.int().min(1).optional(),
     /** Known from `preparing` on. */
     shards: z.int().min(0).optional(),
     agents: z.int().min(0).optional(),

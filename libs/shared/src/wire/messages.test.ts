@@ -6,18 +6,20 @@ import { type AgentMessage, agentMessageSchema } from './agent-message.js';
 import { type CoordinatorMessage, coordinatorMessageSchema } from './coordinator-message.js';
 import { encodeTotals } from './frame.js';
 import { isFinalState, type LiveMessage, liveMessageSchema, RUN_STATES } from './live-message.js';
+import { PROTOCOL_VERSION } from './protocol-version.js';
 import { shardQueueOf, shardResultSchema } from './shard-job.js';
 
 const shard = { runId: RUN_ID, shardIndex: 0, attempt: 1 };
 const fatal = { code: 'ENOTFOUND', message: 'name not found' };
 const hello: AgentMessage = {
   kind: 'hello',
-  protocol: 1,
+  protocol: PROTOCOL_VERSION,
   agentId: 'a1',
   name: 'load-1',
   version: '0.1.0',
   slots: 2,
   machine: sampleAgent('a1').machine,
+  labels: { zone: 'eu' },
   attempts: [shard],
 };
 
@@ -35,10 +37,16 @@ const AGENT: readonly AgentMessage[] = [
 ];
 
 const COORDINATOR: readonly CoordinatorMessage[] = [
-  { kind: 'welcome', protocol: 1, version: '0.1.0', queue: { kind: 'embedded' }, heartbeatMs: 1_000 },
   {
     kind: 'welcome',
-    protocol: 1,
+    protocol: PROTOCOL_VERSION,
+    version: '0.1.0',
+    queue: { kind: 'embedded' },
+    heartbeatMs: 1_000,
+  },
+  {
+    kind: 'welcome',
+    protocol: PROTOCOL_VERSION,
     version: '0.1.0',
     queue: { kind: 'redis', url: 'redis://127.0.0.1:6379', prefix: 'b' },
     heartbeatMs: 1_000,
@@ -55,7 +63,7 @@ const COORDINATOR: readonly CoordinatorMessage[] = [
 
 const LIVE: readonly LiveMessage[] = [
   { kind: 'state', runId: RUN_ID, state: 'running', shards: 1, agents: 1, startAtUs: 1 },
-  { kind: 'state', runId: RUN_ID, state: 'queued', reason: 'waits for slots' },
+  { kind: 'state', runId: RUN_ID, state: 'queued', reason: 'waits for slots', position: 2 },
   {
     kind: 'second',
     runId: RUN_ID,

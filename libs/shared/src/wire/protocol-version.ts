@@ -2,4 +2,10 @@
  * Number of the language spoken between agents and the coordinator: JSON messages, frames, shard jobs.
  * Agent and coordinator must speak the same one; the greeting compares them and says which side to update.
  */
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
+
+/**
+ * Oldest version of frames that can still be read: they may have been stored before an update, and have kept their
+ * form and the order of their lists since.
+ */
+export const OLDEST_READABLE_FRAME = 1;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { labelsSchema } from '../plan/labels.js';
 import { planSchema } from '../plan/plan.schema.js';
 import { redactedFields } from '../plan/redact-plan.js';
 import { agentIdSchema, runIdSchema } from '../plan/shard.schema.js';
@@ -32,6 +33,8 @@ export const runSummarySchema = z.object({
   id: runIdSchema,
   state: runStateSchema,
   reason: z.string().optional(),
+  /** Of a queued run: 1 is the next one of those that want the same agents. */
+  position: z.int().min(1).optional(),
   target: z.string(),
   name: z.string().optional(),
   createdAt: z.string(),
@@ -54,6 +57,7 @@ export const agentSummarySchema = z.object({
   slots: z.int(),
   freeSlots: z.int(),
   machine: machineSchema,
+  labels: labelsSchema.optional(),
   clockOffsetUs: z.number(),
   clockUncertaintyUs: z.number(),
   connectedAt: z.string(),
