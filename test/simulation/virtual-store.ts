@@ -88,10 +88,12 @@ export class VirtualStore {
               this.shards.set(shardAttemptKey(shard), { ...row, state: 'assigned' });
             }
           }),
-        changeShard: (attempt, change) =>
+        changeShards: (changes) =>
           commit(() => {
-            const row = this.shards.get(shardAttemptKey(attempt));
-            if (row !== undefined) Object.assign(row, withoutAbsent(change));
+            for (const { attempt, change } of changes) {
+              const row = this.shards.get(shardAttemptKey(attempt));
+              if (row !== undefined) Object.assign(row, withoutAbsent(change));
+            }
           }),
         list: () => commit(() => [...this.runs.values()].map(summaryOf)),
         find: (runId) => commit(() => this.#find(runId)),

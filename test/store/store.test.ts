@@ -292,7 +292,11 @@ describe.runIf(canRun('initdb', 'postgres'))('an empty database on a server', ()
     try {
       const stores = await Promise.all([1, 2, 3, 4, 5].map(() => openStore({ databaseUrl: server.url })));
       const versions = await stores[0]?.pool.query('select name from broadside.kysely_migration');
-      expect(versions?.rows).toEqual([{ name: '0001-runs' }, { name: '0002-attempts' }]);
+      expect(versions?.rows).toEqual([
+        { name: '0001-runs' },
+        { name: '0002-attempts' },
+        { name: '0003-plain-frames' },
+      ]);
       await Promise.all(stores.map((store) => store.close()));
     } finally {
       await server.stop();

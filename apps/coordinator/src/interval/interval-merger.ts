@@ -42,20 +42,25 @@ export class IntervalMerger {
   readonly #open = new Map<number, SecondSum>();
   /** The first second that is not closed. */
   #nextSecond = 0;
+  /** The attempts that it waits for. Kept, because to look at all of them for each interval is too much. */
+  readonly #late = new Set<AttemptPart>();
   /** One more than the last second that anything was delivered for. */
   #endSecond = 0;
 
   constructor(options: IntervalMergerOptions) {
     this.#shards = Array.from({ length: options.shardCount }, () => new Map([[1, newPart()]]));
+    this.#findLate();
     this.#series = new SecondSeries(options.expectedSeconds);
     this.#maxOpenSeconds = options.maxOpenSeconds ?? MAX_OPEN_SECONDS;
   }
 
   /** A further attempt at a shard; seconds wait for it from `startSlice` on. */
   open({ shardIndex, attempt }: AttemptName, startSlice: number): void {
-    const part = this.#shard(shardIndex).get(attempt);
-    if (part === undefined) this.#shard(shardIndex).set(attempt, { ...newPart(), startSlice });
-    else part.startSlice = startSlice;
+    const attempts = this.#shard(shardIndex);
+    const part = attempts.get(attempt) ?? newPart();
+    part.startSlice = startSlice;
+    attempts.set(attempt, part);
+    this.#noteProgress(part);
   }
 
   /** Takes an interval of any attempt at any shard of the run. Anything but `new` changes nothing. */
@@ -70,13 +75,16 @@ export class IntervalMerger {
     this.#sumOf(second).add(placed);
     this.#endSecond = Math.max(this.#endSecond, second + 1);
     if (part.coverage.isComplete) part.isOver = true;
+    this.#noteProgress(part);
     return 'new';
   }
 
   /** Nothing more will come of this attempt; its missing intervals no longer hold up the others. */
   end(shardIndex: number, attempt = 1): void {
     const part = this.#shard(shardIndex).get(attempt);
-    if (part !== undefined) part.isOver = true;
+    if (part === undefined) return;
+    part.isOver = true;
+    this.#noteProgress(part);
   }
 
   /** First interval number of the attempt that has not arrived. */
@@ -95,8 +103,9 @@ export class IntervalMerger {
     for (;;) {
       const isTooLong = this.#endSecond - this.#nextSecond > this.#maxOpenSeconds;
       if (this.#nextSecond >= this.#endSecond) return closed;
-      if (!isTooLong && !this.#hasAll(this.#nextSecond)) return closed;
+      if (!isTooLong && this.#late.size > 0) return closed;
       const second = this.#nextSecond++;
+      this.#findLate();
       const sum = this.#open.get(second) ?? new SecondSum();
       this.#open.delete(second);
       closed.push(sum.toSecond(second));
@@ -109,10 +118,15 @@ export class IntervalMerger {
     return this.#series.rows();
   }
 
-  #hasAll(second: number): boolean {
-    return this.#shards.every((attempts) =>
-      [...attempts.values()].every((part) => part.isOver || part.startSlice + part.coverage.next > second),
-    );
+  #findLate(): void {
+    this.#late.clear();
+    for (const attempts of this.#shards) for (const part of attempts.values()) this.#noteProgress(part);
+  }
+
+  /** To be called whenever a part has changed: does the next second still wait for it? */
+  #noteProgress(part: AttemptPart): void {
+    if (part.isOver || part.startSlice + part.coverage.next > this.#nextSecond) this.#late.delete(part);
+    else this.#late.add(part);
   }
 
   #sumOf(second: number): SecondSum {

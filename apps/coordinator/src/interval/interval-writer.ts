@@ -11,8 +11,9 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** Frames of one statement. */
-const MAX_BATCH = 500;
+/** Of one statement. */
+const MAX_BATCH_FRAMES = 500;
+const MAX_BATCH_BYTES = 4 * 1_024 * 1_024;
 /** Above this agents are not read any more, until half of it is stored. */
 const MAX_PENDING_BYTES = 32 * 1_024 * 1_024;
 /** A store that was away for a moment gets another try of the same batch. */
@@ -61,8 +62,7 @@ export class IntervalWriter {
       setImmediate(resolve);
     });
     while (this.#pending.length > 0) {
-      const batch = this.#pending.slice(0, MAX_BATCH);
-      this.#pending = this.#pending.slice(MAX_BATCH);
+      const batch = this.#takeBatch();
       try {
         await this.#store(batch.map((each) => each.frame));
         for (const each of batch) each.resolve();
@@ -73,6 +73,16 @@ export class IntervalWriter {
       this.#freeRoom(batch);
     }
     this.#isFlushing = false;
+  }
+
+  #takeBatch(): Pending[] {
+    let [count, bytes] = [0, 0];
+    for (const { frame } of this.#pending) {
+      bytes += frame.frame.length;
+      if (count > 0 && (count >= MAX_BATCH_FRAMES || bytes > MAX_BATCH_BYTES)) break;
+      count++;
+    }
+    return this.#pending.splice(0, count);
   }
 
   async #store(frames: readonly StoredFrame[]): Promise<void> {

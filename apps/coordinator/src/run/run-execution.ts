@@ -298,7 +298,7 @@ export class RunExecution {
   #checkEnd(): void {
     const { shards, books, timers } = this.#parts;
     if (this.#isClosing) return;
-    if (!shards.all.every((each) => each.hasEnded || books.isDelivered(each))) return;
+    if (!shards.areAllDone((each) => each.hasEnded || books.isDelivered(each))) return;
     if (this.#waitsForRest() || this.#waitsForLast()) return;
     timers.disarm('last');
     this.#beginClosing();

@@ -21,6 +21,8 @@ export class RunJournal {
   #state: RunState = 'queued';
   #saving: Promise<void> = Promise.resolve();
   #unstoredEnd: RunChange | undefined;
+  /** Shards of the newest write, as long as it has not begun and nothing else was noted after it. */
+  #openBatch: Set<ShardProgress> | undefined;
 
   constructor(options: RunJournalOptions) {
     this.#options = options;
@@ -48,13 +50,25 @@ export class RunJournal {
   /** Stores new attempts, after everything noted before. Rejects when they could not be stored. */
   insertShards(shards: readonly ShardProgress[]): Promise<void> {
     const { services } = this.#options;
+    this.#openBatch = undefined;
     const inserted = this.#saving.then(() => services.runs.insertShards(shards));
     this.#saving = inserted.catch(() => undefined);
     return inserted;
   }
 
+  /** Thousands of shards end at the same moment: those that are noted one after the other are one statement. */
   saveShard(progress: ShardProgress): void {
-    this.#save(() => this.#options.services.runs.changeShard(progress.attempt, progress.change));
+    if (this.#openBatch !== undefined) {
+      this.#openBatch.add(progress);
+      return;
+    }
+    const batch = new Set([progress]);
+    this.#save(() => {
+      if (this.#openBatch === batch) this.#openBatch = undefined;
+      const changes = [...batch].map(({ attempt, change }) => ({ attempt, change }));
+      return this.#options.services.runs.changeShards(changes);
+    });
+    this.#openBatch = batch;
   }
 
   /** Stores what a restarted coordinator would have to go on with. */
@@ -98,6 +112,7 @@ export class RunJournal {
 
   #save(write: () => Promise<void>): void {
     const { runId, services } = this.#options;
+    this.#openBatch = undefined;
     this.#saving = this.#saving.then(write).catch((error: unknown) => {
       services.log.error({ err: error, run: runId }, 'a state could not be stored');
     });

@@ -22,7 +22,7 @@ export interface RunServices {
     | 'insert'
     | 'change'
     | 'insertShards'
-    | 'changeShard'
+    | 'changeShards'
     | 'list'
     | 'find'
     | 'failUnfinished'

@@ -7,6 +7,8 @@ export class RunShards {
   readonly #byKey = new Map<string, ShardProgress>();
   /** The newest attempt at each shard. */
   readonly #latest = new Map<number, ShardProgress>();
+  /** How many of the first ones are known to be done. */
+  #doneCount = 0;
 
   constructor(first: readonly ShardProgress[]) {
     this.#all = [];
@@ -20,6 +22,18 @@ export class RunShards {
   /** How many shards the plan was cut into. */
   get count(): number {
     return this.#latest.size;
+  }
+
+  /**
+   * Whether all are done. Asked with every frame of thousands of shards, so it goes on where it stopped before.
+   * @param isDone of an attempt; once true it must stay so.
+   */
+  areAllDone(isDone: (progress: ShardProgress) => boolean): boolean {
+    for (; ; this.#doneCount++) {
+      const next = this.#all[this.#doneCount];
+      if (next === undefined) return true;
+      if (!isDone(next)) return false;
+    }
   }
 
   add(progress: ShardProgress): void {

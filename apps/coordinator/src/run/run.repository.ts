@@ -21,6 +21,9 @@ import { storableJson, storableText } from '../storage/storable-text.js';
 import type { Store } from '../storage/store.js';
 import { type RunNotes, runNotesSchema } from './run-notes.js';
 
+/** Of one statement. */
+const MAX_ROWS = 1_000;
+
 const FINAL_STATES = ['finished', 'aborted', 'failed'] as const;
 
 /** assigned: handed to an agent; unused: no slot ever began it. */
@@ -119,7 +122,6 @@ export class RunRepository {
   }
 
   async insertShards(shards: readonly AssignedShard[]): Promise<void> {
-    const MAX_ROWS = 1_000;
     for (let from = 0; from < shards.length; from += MAX_ROWS) {
       await this.#store.db
         .insertInto('shards')
@@ -140,19 +142,28 @@ export class RunRepository {
     }
   }
 
-  async changeShard(attempt: ShardAttempt, change: ShardChange): Promise<void> {
-    await this.#store.db
-      .updateTable('shards')
-      .set({
-        state: change.state,
-        ...(change.startSlice === undefined ? {} : { start_slice: change.startSlice }),
-        ...(change.totals === undefined ? {} : { totals: change.totals }),
-        ...(change.fatal === undefined ? {} : { fatal: storableJson(change.fatal) }),
-      })
-      .where('run_id', '=', attempt.runId)
-      .where('shard_index', '=', attempt.shardIndex)
-      .where('attempt', '=', attempt.attempt)
-      .execute();
+  /** Stores what has changed of attempts; what a change leaves open stays as it is. */
+  async changeShards(
+    changes: readonly { readonly attempt: ShardAttempt; readonly change: ShardChange }[],
+  ): Promise<void> {
+    for (let from = 0; from < changes.length; from += MAX_ROWS) {
+      const rows = changes.slice(from, from + MAX_ROWS).map(
+        ({ attempt: { runId, shardIndex, attempt }, change: { state, startSlice, totals, fatal } }) => sql`(
+          ${runId}::text, ${shardIndex}::integer, ${attempt}::integer, ${state}::text,
+          ${startSlice ?? null}::integer, ${totals ?? null}::bytea,
+          ${fatal === undefined ? null : storableJson(fatal)}::jsonb)`,
+      );
+      await sql`
+        update shards set
+          state = given.state,
+          start_slice = coalesce(given.start_slice, shards.start_slice),
+          totals = coalesce(given.totals, shards.totals),
+          fatal = coalesce(given.fatal, shards.fatal)
+        from (values ${sql.join(rows)})
+          as given (run_id, shard_index, attempt, state, start_slice, totals, fatal)
+        where shards.run_id = given.run_id and shards.shard_index = given.shard_index
+          and shards.attempt = given.attempt`.execute(this.#store.db);
+    }
   }
 
   /** Newest first. */

@@ -96,12 +96,15 @@ export class Histogram implements Moments {
 
   addSparse(more: SparseHistogram): void {
     const { indexes, counts } = more;
+    const sums = this.counts;
+    let added = 0;
     for (let i = 0; i < indexes.length; i++) {
       const index = indexes[i] ?? 0;
       const count = counts[i] ?? 0;
-      this.counts[index] = (this.counts[index] ?? 0) + count;
-      this.#total += count;
+      sums[index] = (sums[index] ?? 0) + count;
+      added += count;
     }
+    this.#total += added;
     this.#addMoments(more);
   }
 

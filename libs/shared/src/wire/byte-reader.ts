@@ -37,6 +37,16 @@ export class ByteReader {
   }
 
   varint(what: string): number {
+    // Most numbers of a frame are bucket gaps and counts of one byte.
+    const first = this.#bytes[this.#at];
+    if (first !== undefined && first < 0x80) {
+      this.#at++;
+      return first;
+    }
+    return this.#longVarint(what);
+  }
+
+  #longVarint(what: string): number {
     let value = 0;
     let scale = 1;
     for (let i = 0; i < 8; i++) {
