@@ -5,7 +5,6 @@ import {
   COUNTER,
   GAUGE,
   GAUGE_NAMES,
-  HISTOGRAM,
   HISTOGRAM_NAMES,
   Histogram,
   newCounters,

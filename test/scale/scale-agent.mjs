@@ -1,6 +1,7 @@
 // One simulated agent of the scale test: the real protocol over a real WebSocket and the real queue, without an
 // engine. It sends its frames when its swarm says so, and keeps them until they are acknowledged.
 import {
+  coordinatorMessageSchema,
   encodeInterval,
   encodeTotals,
   LIMITS,
@@ -83,7 +84,9 @@ export class ScaleAgent {
       attempts: [],
     });
     await welcome;
-    socket.on('message', (/** @type {Buffer} */ payload) => this.#take(JSON.parse(payload.toString('utf8'))));
+    socket.on('message', (/** @type {Buffer} */ payload) => {
+      this.#take(coordinatorMessageSchema.parse(JSON.parse(payload.toString('utf8'))));
+    });
     this.#timers.push(
       setInterval(() => this.#say({ kind: 'heartbeat', freeSlots: 0 }), LIMITS.heartbeatMs),
       setInterval(() => this.#say({ kind: 'clock-probe', sentUs: Date.now() * 1_000 }), CLOCK_PROBE_MS),
@@ -161,7 +164,8 @@ export class ScaleAgent {
       case 'fenced':
       case 'rejected':
         throw new Error(`agent ${this.#options.agentId} was told: ${JSON.stringify(message)}`);
-      default:
+      case 'welcome':
+      // Comes once, before anybody listens here.
     }
   }
 

@@ -12,8 +12,8 @@ export class SwarmProcess {
 
   /** @param cpu the core it is to stay on; absent: any. */
   constructor(cpu?: number) {
-    const pinned = cpu === undefined ? [] : ['taskset', '-c', String(cpu)];
-    const [command = process.execPath, ...args] = [...pinned, process.execPath, SWARM];
+    const command = cpu === undefined ? process.execPath : 'taskset';
+    const args = cpu === undefined ? [SWARM] : ['-c', String(cpu), process.execPath, SWARM];
     this.#child = spawn(command, args, {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       serialization: 'advanced',

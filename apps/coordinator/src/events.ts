@@ -18,6 +18,7 @@ export interface CoordinatorEventMap {
   'shard-refused': { readonly agentId: string; readonly shard: ShardAttempt; readonly fatal: Fatal };
   'shard-abandoned': { readonly agentId: string; readonly shard: ShardAttempt; readonly sent: number };
   'shard-probed': { readonly agentId: string; readonly shard: ShardAttempt; readonly result: ProbeResult };
+  /** The interval lives until the listener returns: it is added up, not kept. */
   'interval-arrived': { readonly agentId: string; readonly interval: Interval; readonly frame: Buffer };
   'live-message': LiveMessage;
 }

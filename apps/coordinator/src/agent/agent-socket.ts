@@ -7,9 +7,9 @@ import {
   agentMessageSchema,
   BROADSIDE_VERSION,
   type CoordinatorMessage,
-  decodeInterval,
   FrameError,
   type Interval,
+  IntervalDecoder,
   LIMITS,
   PROTOCOL_VERSION,
 } from '@broadside/shared';
@@ -23,10 +23,14 @@ const HELLO_TIMEOUT_MS = 5_000;
 /** An agent that does not read its few small messages is not there any more. */
 const MAX_BUFFERED_BYTES = 4 * LIMITS.maxMessageBytes;
 
+/** One for all sockets: an interval is added up before the next frame is looked at. */
+const decoder = new IntervalDecoder();
+
 export interface AgentSocketEvents {
   /** Greeted with the right protocol; the answer is sent by whoever receives this. */
   onHello(socket: AgentSocket, hello: Hello): void;
   onMessage(socket: AgentSocket, message: Exclude<AgentMessage, Hello>): void;
+  /** The interval lives until this returns (`IntervalDecoder`); the frame may be kept. */
   onInterval(socket: AgentSocket, interval: Interval, frame: Buffer): void;
   /** It sent what is no message of this protocol, and is being closed. */
   onGarbage(socket: AgentSocket, reason: string): void;
@@ -108,7 +112,7 @@ export class AgentSocket implements AgentLink {
     }
     let interval: Interval;
     try {
-      interval = decodeInterval(frame);
+      interval = decoder.decode(frame);
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
       this.#garbage(error.message);
