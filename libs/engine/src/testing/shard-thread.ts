@@ -4,7 +4,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
-import { COUNTER_NAMES, type CounterName, type FailureClass, type Shard } from '@broadside/shared';
+import { COUNTER_NAMES, type CounterName, type FailureClass, Histogram, type Shard } from '@broadside/shared';
 import { chooseTransport } from '../transport/choose-transport.js';
 import type { TransportName } from '../transport/transport.js';
 import { runShardAgainst } from './run-shard-against.js';
@@ -25,6 +25,9 @@ export interface ShardOutcome {
   readonly userUs: number;
   readonly systemUs: number;
   readonly elapsedMs: number;
+  /** Of the latency of all replies, on fresh connections and on used ones. */
+  readonly p50Us: number;
+  readonly p99Us: number;
   /** Descriptors that the process has open: before the run and after it, −1 where that is not to be had. */
   readonly descriptors: readonly [number, number];
 }
@@ -42,6 +45,7 @@ async function carryOut({ shard, transport }: ShardOrder): Promise<ShardOutcome>
   const run = await runShardAgainst(shard, { openTransport: (options) => choice.open(options) });
   const { user, system } = process.cpuUsage(before);
   const elapsedMs = performance.now() - startMs;
+  const latency = Histogram.from(run.histogram('reused').toSparse(), run.histogram('fresh').toSparse());
   const counters = Object.fromEntries(COUNTER_NAMES.map((name) => [name, run.count(name)]));
   return {
     transport: run.end.transport,
@@ -54,6 +58,8 @@ async function carryOut({ shard, transport }: ShardOrder): Promise<ShardOutcome>
     userUs: user,
     systemUs: system,
     elapsedMs,
+    p50Us: latency.percentileUs(50),
+    p99Us: latency.percentileUs(99),
     descriptors: [descriptorsBefore, countDescriptors()],
   };
 }
