@@ -3,8 +3,9 @@
 // The target has core 0 and the generator core 1. Prints markdown tables: medians, and in brackets the middle half
 // of the rounds. Linux, with cc and taskset; load stays on loopback.
 //
-// CPU: of the whole process with all its threads and its start by wait4(2) for the others; for the engine, whose
-// process lives on between rounds as an agent's does, of the whole process from the order to the result.
+// CPU: of the whole process with all its threads and its start by wait4(2) for the others; for the engine, which
+// carries out one shard after the other as an agent's thread does, of the whole process from the order of its second
+// shard to the result.
 //
 // Usage: node test/bench/engine.mjs [--rounds 9] [--seconds 2] [--connections 100] [--against BUILT_CHECKOUT]
 //          [--only io_uring,epoll,socket,wrk,ab,hey,h2load,autocannon,loadtest]
@@ -19,7 +20,7 @@ import { inTurn, line, median, withSpread } from './parts/statistics.mjs';
 /**
  * @typedef {import('./parts/rivals.mjs').Seen} Seen
  * @typedef {import('./parts/engine-process.mjs').TransportName} TransportName
- * @typedef {{ run: () => Promise<Seen | undefined>, end: () => Promise<void> }} Contestant
+ * @typedef {() => Promise<Seen | undefined>} Contestant undefined: not to be had here
  */
 
 const { values } = parseArgs({
@@ -49,19 +50,18 @@ const COMPARED = ['wrk', 'ab', 'autocannon', 'hey'];
  * @returns {Contestant}
  */
 function engineContestant(transport, port, checkout) {
-  const engine = new EngineProcess(transport, checkout);
-  let isWarm = false;
-  return {
-    run: async () => {
-      if (!isWarm && (await engine.run(port, { connections, ...WARM_UP })) === undefined) return undefined;
-      isWarm = true;
+  return async () => {
+    const engine = new EngineProcess(transport, checkout);
+    try {
+      if ((await engine.run(port, { connections, ...WARM_UP })) === undefined) return undefined;
       const outcome = await engine.run(port, { connections, durationMs: seconds * 1_000 });
       if (outcome === undefined) return undefined;
       const { counters, userUs, systemUs, elapsedMs, p50Us, p99Us } = outcome;
       const { completed } = counters;
       return { completed, failed: 0, userUs, systemUs, elapsedMs, p50Us, p99Us, peakKib: engine.peakKib() };
-    },
-    end: () => engine.end(),
+    } finally {
+      await engine.end();
+    }
   };
 }
 
@@ -84,10 +84,7 @@ async function contestantOf(name, port, stopwatch) {
     return undefined;
   }
   const url = `http://127.0.0.1:${port}/100.html`;
-  return {
-    run: () => runRival(rival, { connections, seconds, url }, stopwatch),
-    end: () => Promise.resolve(),
-  };
+  return () => runRival(rival, { connections, seconds, url }, stopwatch);
 }
 
 /**
@@ -142,7 +139,7 @@ async function compete(contestants) {
   const results = new Map([...contestants.keys()].map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {
     for (const name of inTurn([...results.keys()], round)) {
-      const seen = await contestants.get(name)?.run();
+      const seen = await contestants.get(name)?.();
       if (seen === undefined) {
         results.delete(name);
         console.error(`${name} is not to be had here`);
@@ -167,9 +164,5 @@ await withTarget(async ({ port, stopwatch }) => {
     const contestant = await contestantOf(name, port, stopwatch);
     if (contestant !== undefined) contestants.set(name, contestant);
   }
-  try {
-    console.log(table(await compete(contestants)));
-  } finally {
-    for (const contestant of contestants.values()) await contestant.end();
-  }
+  console.log(table(await compete(contestants)));
 });

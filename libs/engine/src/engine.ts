@@ -154,6 +154,7 @@ class ShardEngine implements TransportHandler {
         inFlight: this.#load.inFlight,
         openConnections: this.#load.openConnections,
         idleUs: transport.idleUs(),
+        polledUs: transport.polledUs?.() ?? 0,
       }),
       onInterval: (interval) => sink.onInterval(interval),
       warmupIntervals: (shard.warmupMs ?? 0) / LIMITS.intervalMs,

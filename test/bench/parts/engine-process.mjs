@@ -1,5 +1,5 @@
 // The engine in a process of its own on the generator's core: it carries out one shard after the other as an
-// agent's thread does, and lives as long as the benchmark, so that it is compiled once.
+// agent's thread does.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -18,6 +18,8 @@ export interface Readings {
   readonly openConnections: number;
   /** Time that the thread has spent waiting since it began. */
   readonly idleUs: number;
+  /** The part of it in which it looked for events in vain, which takes CPU time. */
+  readonly polledUs: number;
 }
 
 export interface IntervalClockOptions {
@@ -51,6 +53,7 @@ export class IntervalClock {
   #probeUs = NOTHING;
   #readAtUs = 0;
   #idleUs = 0;
+  #polledUs = 0;
   #busyShare = 0;
   readonly #self = new SelfReader();
 
@@ -71,7 +74,9 @@ export class IntervalClock {
     this.#firstSendUs = hasProbe ? startUs - this.#probeUs : NOTHING;
     this.#lastEventUs = hasProbe ? startUs : NOTHING;
     this.#readAtUs = nowUs;
-    this.#idleUs = this.#options.read().idleUs;
+    const { idleUs, polledUs } = this.#options.read();
+    this.#idleUs = idleUs;
+    this.#polledUs = polledUs;
     this.#self.read();
   }
 
@@ -133,16 +138,22 @@ export class IntervalClock {
   }
 
   #readGauges(nowUs: number): Float64Array {
-    const { inFlight, openConnections, idleUs } = this.#options.read();
+    const { inFlight, openConnections, idleUs, polledUs } = this.#options.read();
     const gauges = new Float64Array(GAUGE_NAMES.length);
     const self = this.#self.read();
     const elapsedUs = nowUs - this.#readAtUs;
     // Several intervals may close at once after a stall; the first of them has used up the elapsed time.
-    if (elapsedUs > 0) this.#busyShare = clampShare(1 - (idleUs - this.#idleUs) / elapsedUs);
+    const neededUs = Math.max(self.cpuUs - (polledUs - this.#polledUs), 0);
+    if (elapsedUs > 0) {
+      // What the kernel does inside a wait on the thread's behalf looks like waiting, but takes CPU time.
+      const workedUs = self.isOfThread ? neededUs : 0;
+      const awakeUs = elapsedUs - (idleUs - this.#idleUs);
+      this.#busyShare = clampShare(Math.max(awakeUs, workedUs) / elapsedUs);
+    }
     gauges[GAUGE.inFlight] = inFlight;
     gauges[GAUGE.openConnections] = openConnections;
     gauges[GAUGE.busyShare] = this.#busyShare;
-    gauges[GAUGE.cpuUs] = self.cpuUs;
+    gauges[GAUGE.cpuUs] = neededUs;
     gauges[GAUGE.firstSendUs] = this.#sinceStart(this.#firstSendUs);
     gauges[GAUGE.lastEventUs] = this.#sinceStart(this.#lastEventUs);
     gauges[GAUGE.elapsedUs] = Math.max(elapsedUs, 0);
@@ -153,6 +164,7 @@ export class IntervalClock {
     gauges[GAUGE.descriptors] = self.descriptors;
     this.#readAtUs = nowUs;
     this.#idleUs = idleUs;
+    this.#polledUs = polledUs;
     return gauges;
   }
 

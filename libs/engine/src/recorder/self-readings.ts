@@ -11,6 +11,8 @@ import { parseMachineTicks, parseSchedstat, parseSwitches, stealShareOf } from '
 export interface SelfReadings {
   /** CPU time of the thread; of the whole process where there is no figure per thread. */
   readonly cpuUs: number;
+  /** Whether the CPU time is that of the thread. */
+  readonly isOfThread: boolean;
   readonly runDelayUs: number;
   readonly stealShare: number;
   readonly involuntarySwitches: number;
@@ -36,6 +38,7 @@ export class SelfReader {
     const switches = parseSwitches(readText('/proc/thread-self/status')) ?? UNKNOWN;
     const readings = {
       cpuUs: Math.max(cpuUs - this.#cpuUs, 0),
+      isOfThread: schedstat !== undefined,
       runDelayUs: since(this.#runDelayUs, runDelayUs),
       stealShare: stealShareOf(this.#ticks, ticks),
       involuntarySwitches: since(this.#switches, switches),

@@ -28,6 +28,13 @@ export interface ShardOutcome {
   /** Of the latency of all replies, on fresh connections and on used ones. */
   readonly p50Us: number;
   readonly p99Us: number;
+  /** From the planned send to the real one; all 0 without a schedule. */
+  readonly sendLagUs: {
+    readonly p50: number;
+    readonly p99: number;
+    readonly p999: number;
+    readonly max: number;
+  };
   /** Descriptors that the process has open: before the run and after it, −1 where that is not to be had. */
   readonly descriptors: readonly [number, number];
 }
@@ -46,6 +53,7 @@ async function carryOut({ shard, transport }: ShardOrder): Promise<ShardOutcome>
   const { user, system } = process.cpuUsage(before);
   const elapsedMs = performance.now() - startMs;
   const latency = Histogram.from(run.histogram('reused').toSparse(), run.histogram('fresh').toSparse());
+  const lag = run.histogram('sendLag');
   const counters = Object.fromEntries(COUNTER_NAMES.map((name) => [name, run.count(name)]));
   return {
     transport: run.end.transport,
@@ -60,6 +68,12 @@ async function carryOut({ shard, transport }: ShardOrder): Promise<ShardOutcome>
     elapsedMs,
     p50Us: latency.percentileUs(50),
     p99Us: latency.percentileUs(99),
+    sendLagUs: {
+      p50: lag.percentileUs(50),
+      p99: lag.percentileUs(99),
+      p999: lag.percentileUs(99.9),
+      max: lag.percentileUs(100),
+    },
     descriptors: [descriptorsBefore, countDescriptors()],
   };
 }

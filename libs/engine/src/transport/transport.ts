@@ -38,6 +38,11 @@ export interface Transport {
   wake(): void;
   /** Time that the thread has spent waiting since it began, in µs: the rest it was busy. */
   idleUs(): number;
+  /**
+   * The part of it that was spent looking for events in vain, in µs: CPU time that the thread used and did not
+   * need. Absent where a wait always sleeps.
+   */
+  polledUs?(): number;
 }
 
 export type TransportName = 'socket' | 'epoll' | 'io_uring';

@@ -28,6 +28,7 @@ import {
   TFD_CLOEXEC,
   TFD_NONBLOCK,
 } from '../libc/constants.js';
+import { EventWait } from '../libc/event-wait.js';
 import type { Libc } from '../libc/libc.js';
 import { TcpSockets } from '../libc/tcp-sockets.js';
 import { UnsentBytes } from '../libc/unsent-bytes.js';
@@ -91,12 +92,13 @@ export class EpollTransport implements Transport {
   #epollFd = -1;
   #timerFd = -1;
   #isWoken = false;
-  #idleUs = 0;
+  readonly #wait: EventWait;
 
   constructor(options: EpollTransportOptions) {
     const { libc, connections } = options;
     this.#libc = libc;
     this.#clock = options.clock;
+    this.#wait = new EventWait(options.clock, (timeoutUs) => this.#take(timeoutUs));
     this.#sockets = new TcpSockets(libc, options.address, options.port);
     this.#states = new Uint8Array(connections);
     this.#fds = new Int32Array(connections).fill(-1);
@@ -133,7 +135,11 @@ export class EpollTransport implements Transport {
   }
 
   idleUs(): number {
-    return this.#idleUs;
+    return this.#wait.idleUs;
+  }
+
+  polledUs(): number {
+    return this.#wait.polledUs;
   }
 
   open(connection: number): void {
@@ -182,15 +188,14 @@ export class EpollTransport implements Transport {
       const nextUs = handler.onTurn(nowUs);
       if (nextUs < 0) return;
       const isPressed = this.#isWoken || this.#attention.length > 0;
-      const count = this.#wait(isPressed ? 0 : nextUs - nowUs);
-      if (!isPressed) this.#idleUs += clock.nowUs() - nowUs;
+      const count = isPressed || nextUs <= nowUs ? this.#take(0) : this.#wait.until(nextUs);
       if (this.#attention.length > 0) this.#attend(handler);
       for (let i = 0; i < count; i++) this.#deliver(handler, i);
     }
   }
 
-  /** @returns how many events have come. */
-  #wait(timeoutUs: number): number {
+  /** @returns how many events have come within the time. */
+  #take(timeoutUs: number): number {
     const libc = this.#libc;
     const { address, capacity } = this.#events;
     if (timeoutUs >= TICK_US) return libc.epollWait(this.#epollFd, address, capacity, -1);

@@ -1,7 +1,8 @@
 /**
  * Plain TCP on Linux ≥ 6.1 by `io_uring`, which blocks the thread as `epoll` does, and costs one system call
- * for a whole turn: what the turn has sent, opened and closed goes in with the wait for what comes next.
+ * for a whole turn: what it has sent, opened and closed goes in, and what has come meanwhile comes out.
  * A receive is asked for once per connection and goes on delivering.
+ * Long because commands and completions share the fields of the connections.
  *
  * - What comes back carries the connection's generation, which opening and closing change: it reaches nobody
  *   once the connection was closed.
@@ -15,6 +16,7 @@ import type { Clock } from '../../clock.js';
 import type { ResolvedAddress } from '../../resolve-target.js';
 import { causeOfErrno } from '../libc/cause-of-errno.js';
 import { MSG_NOSIGNAL, MSG_WAITALL } from '../libc/constants.js';
+import { EventWait } from '../libc/event-wait.js';
 import type { Libc } from '../libc/libc.js';
 import { TcpSockets } from '../libc/tcp-sockets.js';
 import { UnsentBytes } from '../libc/unsent-bytes.js';
@@ -109,12 +111,13 @@ export class IoUringTransport implements Transport {
   readonly #handing: Uint8Array[] = [];
   readonly #awaited: (Uint8Array | undefined)[];
   #isWoken = false;
-  #idleUs = 0;
+  readonly #wait: EventWait;
 
   constructor(options: IoUringTransportOptions) {
     const { libc, connections } = options;
     this.#libc = libc;
     this.#clock = options.clock;
+    this.#wait = new EventWait(options.clock, (timeoutUs) => this.#take(timeoutUs));
     this.#sockets = new TcpSockets(libc, options.address, options.port);
     this.#connections = connections;
     this.#states = new Uint8Array(connections);
@@ -153,7 +156,11 @@ export class IoUringTransport implements Transport {
   }
 
   idleUs(): number {
-    return this.#idleUs;
+    return this.#wait.idleUs;
+  }
+
+  polledUs(): number {
+    return this.#wait.polledUs;
   }
 
   open(connection: number): void {
@@ -210,16 +217,21 @@ export class IoUringTransport implements Transport {
       const nowUs = clock.nowUs();
       const nextUs = handler.onTurn(nowUs);
       if (nextUs < 0) return;
-      const waitUs = nextUs - nowUs;
-      if (this.#isWoken || this.#failed.length > 0 || waitUs <= 0) ring.enter(0, -1);
-      else {
-        ring.enter(1, waitUs < TICK_US ? waitUs : -1);
-        this.#idleUs += clock.nowUs() - nowUs;
-      }
+      // What the turn has sent goes out first: that takes time which is no waiting.
+      ring.enter(0, -1);
+      const isPressed = this.#isWoken || this.#failed.length > 0;
+      if (!isPressed && !ring.hasCompletions) this.#wait.until(nextUs);
       if (this.#handing.length > 0) this.#handing.length = 0;
       if (this.#failed.length > 0) this.#tellFailed(handler);
       this.#reap(handler, ring, buffers);
     }
+  }
+
+  #take(timeoutUs: number): number {
+    const ring = this.#running();
+    if (timeoutUs <= 0) ring.enter(0, -1);
+    else ring.enter(1, timeoutUs < TICK_US ? timeoutUs : -1);
+    return ring.hasCompletions ? 1 : 0;
   }
 
   /** Deals with all completions that are there, in order. */

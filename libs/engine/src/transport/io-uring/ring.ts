@@ -141,6 +141,10 @@ export class Ring {
     return Atomics.load(this.words, this.#cqTail);
   }
 
+  get hasCompletions(): boolean {
+    return this.tail !== this.head;
+  }
+
   /** Where the words of a completion begin: two of ours, its result, its flags. */
   positionOf(completion: number): number {
     return this.#cqFirst + (completion & this.#cqMask) * COMPLETION_WORDS;
