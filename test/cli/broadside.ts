@@ -16,7 +16,10 @@ export const MAIN = fileURLToPath(new URL('../../apps/cli/dist/main.js', import.
 const CLEAN: Readonly<Record<string, undefined>> = {
   BROADSIDE_COORDINATOR: undefined,
   BROADSIDE_TOKEN: undefined,
+  BROADSIDE_TOKEN_FILE: undefined,
   BROADSIDE_JOIN_TOKEN: undefined,
+  BROADSIDE_JOIN_TOKEN_FILE: undefined,
+  BROADSIDE_ADMIN_TOKEN_FILE: undefined,
   BROADSIDE_REDIS_URL: undefined,
   BROADSIDE_SLOTS: undefined,
   BROADSIDE_TRANSPORT: undefined,

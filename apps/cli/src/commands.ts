@@ -47,6 +47,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./commands/agent.js'),
   },
   {
+    name: 'token',
+    summary: 'create, list and revoke tokens of a coordinator',
+    loadHelp: () => import('./help/token.help.js'),
+    load: () => import('./commands/token.js'),
+  },
+  {
     name: 'doctor',
     summary: 'what this machine is, and whether it could carry a load',
     loadHelp: () => import('./help/doctor.help.js'),

@@ -1,4 +1,8 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { TicketController } from './access/ticket.controller.js';
+import { Tickets } from './access/tickets.js';
+import { TokenController } from './access/token.controller.js';
+import { TokenService } from './access/token.service.js';
 import { AgentController } from './agent/agent.controller.js';
 import { AgentRegistry } from './agent/agent-registry.js';
 import { HealthController } from './health/health.controller.js';
@@ -11,6 +15,8 @@ export interface AppParts {
   readonly registry: AgentRegistry;
   readonly runs: RunService;
   readonly health: Health;
+  readonly tokens: TokenService;
+  readonly tickets: Tickets;
 }
 
 /**
@@ -22,10 +28,12 @@ export class AppModule {
   static of(parts: Promise<AppParts>): DynamicModule {
     return {
       module: AppModule,
-      controllers: [RunController, AgentController, HealthController],
+      controllers: [RunController, AgentController, TokenController, TicketController, HealthController],
       providers: [
         { provide: AgentRegistry, useFactory: async () => (await parts).registry },
         { provide: RunService, useFactory: async () => (await parts).runs },
+        { provide: TokenService, useFactory: async () => (await parts).tokens },
+        { provide: Tickets, useFactory: async () => (await parts).tickets },
         { provide: Health, useFactory: async () => (await parts).health },
       ],
     };

@@ -7,18 +7,19 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { requireRole } from './access/caller.js';
+import type { Gate } from './access/gate.js';
 import { AppModule } from './app.module.js';
 import type { Building } from './build-parts.js';
-import { requireApiToken, requireLoopbackName, securityHeaders } from './http/access.js';
 import { apiDocs } from './http/api-docs.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { jsonBody } from './http/json-body.js';
-import { Secret } from './http/secret.js';
+import { securityHeaders } from './http/security-headers.js';
 import type { NestLogger } from './nest-logger.js';
 
 export interface AppOptions {
   readonly building: Promise<Building>;
-  readonly apiToken: string | undefined;
+  readonly gate: Gate;
   readonly log: Logger;
   readonly logger: NestLogger;
 }
@@ -29,7 +30,7 @@ const KEEP_ALIVE_TIMEOUT_MS = 30_000;
 
 /** Built, and not yet listening. */
 export async function createApp(options: AppOptions): Promise<NestExpressApplication> {
-  const { building, apiToken, log, logger } = options;
+  const { building, gate, log, logger } = options;
   const parts = building.then((built) => built.parts);
   // Nest comes to wait for them a little later; a failure before that is not lost, because `building` has it too.
   parts.catch(() => undefined);
@@ -40,8 +41,8 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
     bodyParser: false,
   });
   app.disable('x-powered-by');
-  app.use(securityHeaders);
-  app.use(apiToken === undefined ? requireLoopbackName : requireApiToken(new Secret(apiToken)));
+  app.use(securityHeaders());
+  app.use(requireRole(gate));
   app.use(apiDocs());
   app.use(jsonBody);
   app.useGlobalFilters(new ErrorFilter(log));

@@ -1,13 +1,16 @@
 /** All parts of a coordinator that are behind its doors, put together. */
 import { type QueueAddress, ROUTES } from '@broadside/shared';
 import type { Logger } from 'pino';
+import type { Access } from './access/access.js';
+import type { Tickets } from './access/tickets.js';
+import { TokenRepository } from './access/token.repository.js';
+import { TokenService } from './access/token.service.js';
 import { AgentGateway } from './agent/agent.gateway.js';
 import { AgentRegistry } from './agent/agent-registry.js';
 import { systemClock, systemTimers } from './clock.js';
 import type { Config } from './config/config.schema.js';
 import { CoordinatorEvents } from './events.js';
 import { Health } from './health/health.js';
-import { Secret } from './http/secret.js';
 import { UpgradeRouter } from './http/upgrade-router.js';
 import { IntervalRepository } from './interval/interval.repository.js';
 import { IntervalWriter } from './interval/interval-writer.js';
@@ -23,7 +26,7 @@ export interface PartsInput {
   readonly config: Config;
   readonly store: Store;
   readonly wiring: QueueWiring;
-  readonly joinToken: string;
+  readonly access: Access;
   readonly log: Logger;
 }
 
@@ -35,6 +38,8 @@ export interface Parts {
   readonly live: LiveGateway;
   readonly upgrades: UpgradeRouter;
   readonly health: Health;
+  readonly tokens: TokenService;
+  readonly tickets: Tickets;
 }
 
 /** What there is when store and queue are open. */
@@ -43,7 +48,7 @@ export interface Building {
   readonly parts: Parts;
 }
 
-export function buildParts({ config, store, wiring, joinToken, log }: PartsInput): Parts {
+export function buildParts({ config, store, wiring, access, log }: PartsInput): Parts {
   const events = new CoordinatorEvents();
   const registry = new AgentRegistry(systemClock);
   const intervals = new IntervalRepository(store);
@@ -66,16 +71,26 @@ export function buildParts({ config, store, wiring, joinToken, log }: PartsInput
     registry,
     events,
     writer,
-    joinSecret: new Secret(joinToken),
     queue: queueAddressOf(config),
     clock: systemClock,
     log,
   });
-  const apiSecret = config.apiToken === undefined ? undefined : new Secret(config.apiToken);
-  const live = new LiveGateway({ events, stateOf: (runId) => runs.stateOf(runId), apiSecret, log });
-  const upgrades = new UpgradeRouter();
-  upgrades.route(ROUTES.agentSocket, (request, socket, head) => agents.upgrade(request, socket, head));
-  upgrades.route(ROUTES.live, (request, socket, head) => live.upgrade(request, socket, head));
+  const tokens = new TokenService({
+    registry: access.registry,
+    repository: new TokenRepository(store),
+    events,
+    now: () => new Date(),
+    log,
+  });
+  const live = new LiveGateway({
+    events,
+    stateOf: (runId) => runs.stateOf(runId),
+    isValid: (tokenId) => access.registry.isValid(tokenId),
+    log,
+  });
+  const upgrades = new UpgradeRouter(access.gate, log);
+  upgrades.route(ROUTES.agentSocket, (upgrade) => agents.upgrade(upgrade));
+  upgrades.route(ROUTES.live, (upgrade) => live.upgrade(upgrade));
   return {
     events,
     registry,
@@ -83,7 +98,8 @@ export function buildParts({ config, store, wiring, joinToken, log }: PartsInput
     agents,
     live,
     upgrades,
-
+    tokens,
+    tickets: access.tickets,
     health: new Health(store, queue, runs),
   };
 }

@@ -21,6 +21,8 @@ export interface CoordinatorEventMap {
   /** The interval lives until the listener returns: it is added up, not kept. */
   'interval-arrived': { readonly agentId: string; readonly interval: Interval; readonly frame: Buffer };
   'live-message': LiveMessage;
+  /** A token is good for nothing any more, and whoever is connected with it is to go. */
+  'token-ended': { readonly tokenId: string; readonly reason: string };
 }
 
 export type CoordinatorEvent = keyof CoordinatorEventMap;

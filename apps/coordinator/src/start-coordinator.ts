@@ -7,9 +7,9 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BroadsideError } from '@broadside/shared';
 import { type Logger, pino } from 'pino';
+import { buildAccess, newJoinToken, openAccess } from './access/access.js';
 import type { Building, PartsInput } from './build-parts.js';
 import { type Config, type ConfigInput, parseConfig } from './config/config.schema.js';
-import { newToken } from './http/secret.js';
 import { NestLogger } from './nest-logger.js';
 import type { QueueWiring, ShardQueueWiring } from './queue/bull-wiring.js';
 import { QueueError } from './queue/queue-error.js';
@@ -34,6 +34,8 @@ export interface Coordinator {
   readonly port: number;
   /** What agents must show; the given one or a generated one. */
   readonly joinToken: string;
+  /** Whether people have to show a token. */
+  readonly needsToken: boolean;
   /** The queue for an agent in this process; undefined when the queue is on Redis. */
   readonly agentQueue: ShardQueueWiring | undefined;
   /** Stops all runs, tells agents and watchers, and lets go of queue and store. Idempotent. */
@@ -62,17 +64,20 @@ export async function startCoordinator(options: CoordinatorOptions = {}): Promis
 }
 
 async function start(config: Config, log: Logger, closers: Closers): Promise<Coordinator> {
-  const joinToken = config.joinToken ?? newToken();
+  const joinToken = config.joinToken ?? newJoinToken();
+  const now = (): Date => new Date();
+  const access = buildAccess(now);
   const opening = await beginOpening(config, log, closers);
-  const building = buildWhenOpen(opening, { config, joinToken, log });
+  const building = buildWhenOpen(opening, { config, access, log });
   // Whoever waits for the parts first gets the error; the other must not count as unhandled.
   building.catch(() => undefined);
   const { createApp } = await import('./app.js');
   const logger = new NestLogger(log);
-  const app = await createApp({ building, log, logger, apiToken: config.apiToken });
+  const app = await createApp({ building, log, logger, gate: access.gate });
   const { parts, wiring } = await building;
   const server = app.getHttpServer() as Server;
   parts.upgrades.attach(server);
+  closers.add(() => parts.tokens.close());
   closers.add(async () => {
     const endedRuns = await parts.runs.close();
     // Whoever follows such a run has just been told that it has ended, and now asks for its report.
@@ -82,6 +87,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Coo
     await app.close();
     parts.events.removeAll();
   });
+  await openAccess({ config, registry: access.registry, tokens: parts.tokens, joinToken, now });
   await parts.runs.open();
   await listen(() => app.listen(config.port, config.host), config);
   logger.endStart();
@@ -90,7 +96,16 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Coo
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
   log.info(`listening on ${url}`);
   const agentQueue = wiring.kind === 'embedded' ? wiring : undefined;
-  return { url, port, joinToken, agentQueue, close: () => closers.closeAll() };
+  return {
+    url,
+    port,
+    joinToken,
+    get needsToken() {
+      return access.registry.guardsPeople;
+    },
+    agentQueue,
+    close: () => closers.closeAll(),
+  };
 }
 
 /** The store on its way; in an object, because a promise in a promise would be waited for. */
@@ -131,7 +146,7 @@ async function beginOpening(config: Config, log: Logger, closers: Closers): Prom
 
 async function buildWhenOpen(
   opening: Opening,
-  given: Pick<PartsInput, 'config' | 'joinToken' | 'log'>,
+  given: Pick<PartsInput, 'config' | 'access' | 'log'>,
 ): Promise<Building> {
   const [{ buildParts }, store] = await Promise.all([
     import('./build-parts.js'),

@@ -9,6 +9,8 @@ export const ERROR_STATUS = {
   invalid: 400,
   /** No token, or a wrong one. */
   unauthorized: 401,
+  /** The token is known, but its role may not do that. */
+  forbidden: 403,
   /** No such run or route. */
   notFound: 404,
   /** The run cannot do that in its state. */
@@ -16,7 +18,7 @@ export const ERROR_STATUS = {
   tooLarge: 413,
   /** The plan asks for more slots than the cluster has. */
   notEnoughSlots: 422,
-  /** Too many runs wait already. */
+  /** Too many runs wait already, or too many wrong tokens came. */
   busy: 429,
   /** A defect of ours. */
   internal: 500,

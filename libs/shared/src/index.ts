@@ -1,4 +1,6 @@
 /** The public door of libs/shared: contracts, and pure arithmetic that several processes must agree on. */
+export * from './access/role.js';
+export * from './access/token-text.js';
 export { BroadsideError, ERROR_STATUS, type ErrorCode } from './errors.js';
 export { LIMITS } from './limits.js';
 export * from './metrics/counters.js';
@@ -50,6 +52,7 @@ export * from './report/summarize.js';
 export * from './report/verdict.js';
 export * from './units.js';
 export { BROADSIDE_VERSION } from './version.js';
+export * from './wire/access.js';
 export * from './wire/agent-message.js';
 export { FrameError } from './wire/byte-reader.js';
 export * from './wire/coordinator-message.js';

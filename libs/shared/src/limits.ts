@@ -79,4 +79,12 @@ export const LIMITS = {
   /** Watchers of the live stream, and how much one slow watcher may hold back. */
   maxWatchers: 1_000,
   maxWatcherBufferBytes: 1_048_576,
+  /** Tokens of a store, the ended ones too: all are held in memory. */
+  maxTokens: 10_000,
+  maxTokenNameLength: 100,
+  /** Life of a token that is to end by itself: one minute to ten years. */
+  minTokenLifeMs: 60_000,
+  maxTokenLifeMs: 10 * 366 * 24 * 3_600_000,
+  /** Tickets that nobody has used yet; a new one takes the place of the oldest. */
+  maxTickets: 1_000,
 } as const;

@@ -55,6 +55,7 @@ export interface AbOptions {
   /** Ours. */
   coordinatorUrl: string | undefined;
   token: string | undefined;
+  tokenFile: string | undefined;
   slots: string | undefined;
   transport: TransportWish | undefined;
   jsonFile: string | undefined;
@@ -72,7 +73,16 @@ export type AbCommandLine =
 
 const GRAMMAR: AbGrammar = {
   letters: 'n:c:t:s:b:T:p:u:v:lrkVhwiIx:y:z:C:H:P:A:g:X:de:SqB:m:Z:f:E:',
-  longWithValue: ['agents-at', 'coordinator', 'token', 'slots', 'transport', 'json', 'ab-counting'],
+  longWithValue: [
+    'agents-at',
+    'coordinator',
+    'token',
+    'token-file',
+    'slots',
+    'transport',
+    'json',
+    'ab-counting',
+  ],
   longAlone: ['help', 'version'],
 };
 
@@ -150,6 +160,7 @@ function defaults(): AbOptions {
     html: undefined,
     coordinatorUrl: undefined,
     token: undefined,
+    tokenFile: undefined,
     slots: undefined,
     transport: undefined,
     jsonFile: undefined,
@@ -190,6 +201,7 @@ function applyLong(options: AbOptions, name: string, value: string): AbCommandLi
   if (value === '') throw usageMistake(`option requires an argument -- -${name}`);
   if (name === 'agents-at' || name === 'coordinator') options.coordinatorUrl = value;
   else if (name === 'token') options.token = value;
+  else if (name === 'token-file') options.tokenFile = value;
   else if (name === 'slots') options.slots = value;
   else if (name === 'transport') options.transport = transportOf(value);
   else if (name === 'ab-counting') options.counting = countingOf(value);

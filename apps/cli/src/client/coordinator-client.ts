@@ -1,4 +1,7 @@
 import {
+  type CreatedToken,
+  type CreateToken,
+  createdTokenSchema,
   EXIT,
   errorBodySchema,
   formatProblem,
@@ -10,8 +13,10 @@ import {
   type RunSummary,
   runDetailSchema,
   runSummarySchema,
+  type TokenSummary,
+  tokenSummarySchema,
 } from '@broadside/shared';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { CliError } from '../cli-error.js';
 import { ANSWER_TIMEOUT_MS, type Answer, AnswerTooLargeError, ask } from './ask.js';
 
@@ -57,6 +62,18 @@ export class CoordinatorClient {
     const { status, text } = await this.#send('DELETE', `${ROUTES.runs}/${runId}`);
     if (isSuccess(status) || status === 409) return;
     throw this.#refusal(status, text);
+  }
+
+  async createToken(asked: CreateToken): Promise<CreatedToken> {
+    return await this.#ask('POST', ROUTES.tokens, createdTokenSchema, JSON.stringify(asked));
+  }
+
+  async listTokens(): Promise<TokenSummary[]> {
+    return await this.#ask('GET', ROUTES.tokens, z.array(tokenSummarySchema));
+  }
+
+  async revokeToken(id: string): Promise<TokenSummary> {
+    return await this.#ask('DELETE', `${ROUTES.tokens}/${encodeURIComponent(id)}`, tokenSummarySchema);
   }
 
   async #ask<T>(method: string, path: string, schema: z.ZodType<T>, body?: string): Promise<T> {

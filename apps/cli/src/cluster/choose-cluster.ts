@@ -1,6 +1,7 @@
 import { EXIT, type Plan } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
 import { coordinatorAddress } from '../client/coordinator-client.js';
+import { tokenOf } from '../client/coordinator-token.js';
 import { fromEnvironment } from '../flags.js';
 import type { TransportWish } from '../transport-flag.js';
 import type { OpenCluster } from './open-cluster.js';
@@ -12,6 +13,7 @@ export interface ClusterChoice {
     readonly flag: string;
     readonly url: string | undefined;
     readonly token: string | undefined;
+    readonly tokenFile?: string | undefined;
   };
   /** What is to be run: an embedded cluster offers the slots that it can use. */
   readonly plan: Pick<Plan, 'slots' | 'connections'>;
@@ -25,7 +27,8 @@ const SLOW_START_MS = 300;
 
 /**
  * Chooses between a coordinator that runs elsewhere (flag, then BROADSIDE_COORDINATOR) and an embedded one.
- * Addresses are checked now; the embedded one starts only when the returned function is called.
+ * The address is checked now; a token file is read, and the embedded one starts, only when the returned function
+ * is called.
  * @throws CliError with EXIT.usage.
  */
 export function chooseCluster(choice: ClusterChoice): () => Promise<OpenCluster> {
@@ -39,8 +42,11 @@ export function chooseCluster(choice: ClusterChoice): () => Promise<OpenCluster>
       `--transport belongs to the agents there (broadside agent --transport …), because ${flag} names a coordinator`,
     );
   }
-  const address = coordinatorAddress(flag, url, remote.token ?? fromEnvironment('BROADSIDE_TOKEN'));
-  return () => Promise.resolve({ address, close: () => Promise.resolve() });
+  coordinatorAddress(flag, url, remote.token);
+  return async () => {
+    const token = await tokenOf(remote, 'BROADSIDE_TOKEN');
+    return { address: coordinatorAddress(flag, url, token), close: () => Promise.resolve() };
+  };
 }
 
 async function openEmbedded({ plan, transport, onSlowStart }: ClusterChoice): Promise<OpenCluster> {

@@ -45,7 +45,12 @@ async function executeOptions(options: AbOptions): Promise<number> {
   }
   const { plan } = prepared;
   const openCluster = chooseCluster({
-    remote: { flag: '--agents-at', url: options.coordinatorUrl, token: options.token },
+    remote: {
+      flag: '--agents-at',
+      url: options.coordinatorUrl,
+      token: options.token,
+      tokenFile: options.tokenFile,
+    },
     plan,
     transport: options.transport,
     onSlowStart: () => process.stderr.isTTY && writeNote('starting…'),

@@ -1,10 +1,10 @@
 import { EXIT, LIMITS, parseLabels } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
 import { coordinatorAddress } from '../client/coordinator-client.js';
+import { type TokenFlags, tokenOf } from '../client/coordinator-token.js';
 import { fromEnvironment, readFlags, refuseWords, wholeNumberFlag } from '../flags.js';
 import { help } from '../help/agent.help.js';
 import { writeNote, writeOut } from '../output/streams.js';
-import { readNamedFile } from '../run/read-file.js';
 import { StopSignals } from '../run/stop-signals.js';
 import { transportFlag } from '../transport-flag.js';
 
@@ -20,8 +20,6 @@ const FLAGS = {
   help: { type: 'boolean', short: 'h' },
 } as const;
 
-const MAX_TOKEN_FILE_BYTES = 4_096;
-
 /** `broadside agent`: runs until the coordinator refuses it or a signal drains it. */
 export async function execute(words: readonly string[]): Promise<number> {
   const { values, positionals } = readFlags('agent', words, FLAGS);
@@ -35,7 +33,7 @@ export async function execute(words: readonly string[]): Promise<number> {
     throw new CliError(EXIT.usage, 'agent: give the coordinator with --join http://host:port');
   // The address is what was typed first, so it is judged first.
   coordinatorAddress('--join', join, undefined);
-  const token = await joinToken(values.token, values['token-file']);
+  const token = await joinToken({ token: values.token, tokenFile: values['token-file'] });
   const { url } = coordinatorAddress('--join', join, token);
   const slots = wholeNumberFlag('--slots', values.slots ?? fromEnvironment('BROADSIDE_SLOTS'), {
     least: 1,
@@ -71,15 +69,8 @@ export async function execute(words: readonly string[]): Promise<number> {
   return EXIT.ok;
 }
 
-/** Token from the flag, the file or the environment, in this order. */
-async function joinToken(flag: string | undefined, file: string | undefined): Promise<string> {
-  if (flag !== undefined && file !== undefined)
-    throw new CliError(EXIT.usage, 'agent: give --token or --token-file, not both');
-  const token =
-    flag ??
-    (file === undefined
-      ? fromEnvironment('BROADSIDE_JOIN_TOKEN')
-      : (await readNamedFile('token file', file, MAX_TOKEN_FILE_BYTES)).toString('utf8').trim());
+async function joinToken(flags: TokenFlags): Promise<string> {
+  const token = await tokenOf(flags, 'BROADSIDE_JOIN_TOKEN');
   if (token === undefined || token === '') {
     throw new CliError(EXIT.usage, 'agent: no join token; set BROADSIDE_JOIN_TOKEN or give --token-file');
   }

@@ -32,7 +32,12 @@ export async function execute(words: readonly string[]): Promise<number> {
 async function fireAndReport(request: RunRequest, json: JsonDestination | undefined): Promise<number> {
   const view = new ProgressView(stderrProgress(), () => performance.now());
   const openCluster = chooseCluster({
-    remote: { flag: '--coordinator', url: request.coordinatorUrl, token: request.token },
+    remote: {
+      flag: '--coordinator',
+      url: request.coordinatorUrl,
+      token: request.token,
+      tokenFile: request.tokenFile,
+    },
     plan: request.plan,
     transport: request.transport,
     onSlowStart: () => process.stderr.isTTY && !request.quiet && view.show('starting…'),

@@ -18,6 +18,7 @@ const FLAGS = {
   redis: { type: 'string' },
   'agent-redis': { type: 'string' },
   token: { type: 'string' },
+  'admin-token-file': { type: 'string' },
   'join-token': { type: 'string' },
   slots: { type: 'string' },
   transport: { type: 'string' },
@@ -35,6 +36,7 @@ const VARIABLE_OF_FLAG = {
   redis: 'BROADSIDE_REDIS_URL',
   'agent-redis': 'BROADSIDE_AGENT_REDIS_URL',
   token: 'BROADSIDE_TOKEN',
+  'admin-token-file': 'BROADSIDE_ADMIN_TOKEN_FILE',
   'join-token': 'BROADSIDE_JOIN_TOKEN',
   slots: 'BROADSIDE_SLOTS',
   transport: 'BROADSIDE_TRANSPORT',
@@ -76,6 +78,7 @@ function given(setting: (name: Setting) => string | undefined): CoordinatorSetti
     redisUrl: setting('redis'),
     agentRedisUrl: setting('agent-redis'),
     apiToken: setting('token'),
+    adminTokenFile: setting('admin-token-file'),
     joinToken: setting('join-token'),
   };
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
@@ -89,6 +92,7 @@ interface CoordinatorSettings {
   readonly redisUrl?: string;
   readonly agentRedisUrl?: string;
   readonly apiToken?: string;
+  readonly adminTokenFile?: string;
   readonly joinToken?: string;
 }
 
@@ -119,7 +123,9 @@ async function serve(settings: CoordinatorSettings, { slots, transport }: OwnSlo
     const tokenFile = await madeUpTokenFile(settings, coordinator.joinToken);
     if (tokenFile !== undefined)
       closing.push(() => rm(join(tokenFile, '..'), { recursive: true, force: true }));
-    await writeOut(welcome({ url: coordinator.url, settings, slots, tokenFile }));
+    await writeOut(
+      welcome({ url: coordinator.url, settings, slots, tokenFile, needsToken: coordinator.needsToken }),
+    );
     await stopped;
     writeNote('stopping; a second signal leaves at once');
   } finally {
@@ -147,10 +153,11 @@ interface Welcome {
   readonly settings: CoordinatorSettings;
   readonly slots: number;
   readonly tokenFile: string | undefined;
+  readonly needsToken: boolean;
 }
 
-function welcome({ url, settings, slots, tokenFile }: Welcome): string {
-  const tokenHint = settings.apiToken === undefined ? '' : '   (with BROADSIDE_TOKEN set)';
+function welcome({ url, settings, slots, tokenFile, needsToken }: Welcome): string {
+  const tokenHint = needsToken ? '   (with BROADSIDE_TOKEN set)' : '';
   const joinHint =
     tokenFile === undefined ? '   (with BROADSIDE_JOIN_TOKEN set)' : ` --token-file ${tokenFile}`;
   const lines = [
@@ -159,6 +166,7 @@ function welcome({ url, settings, slots, tokenFile }: Welcome): string {
     settings.redisUrl === undefined
       ? '  join agents: start with --redis URL, then agents on any machine can join'
       : `  join an agent: broadside agent --join ${url}${joinHint}`,
+    settings.adminTokenFile === undefined ? '' : `  the first admin's token: ${settings.adminTokenFile}`,
     `  fire a run:    broadside ab --agents-at ${url} -n 10000 -c 10 -k http://HOST/${tokenHint}`,
     settings.dataDir === undefined && settings.databaseUrl === undefined
       ? '  runs are forgotten at the end; --data-dir DIR keeps them'

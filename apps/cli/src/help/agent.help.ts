@@ -5,7 +5,7 @@ what was measured is delivered; a second signal leaves at once.
 
   --join URL          address of the coordinator, like http://coordinator:7070
   --token T           join token (better: BROADSIDE_JOIN_TOKEN, or --token-file)
-  --token-file FILE   file that holds the join token
+  --token-file FILE   file that holds the join token (or BROADSIDE_JOIN_TOKEN_FILE)
   --slots N           number of slots, one engine thread each (one per core)
   --name TEXT         name in reports (the host's name)
   --label NAME=VALUE  what runs may choose agents by, like zone=eu; may be repeated

@@ -49,6 +49,7 @@ Flags override the plan file.
       --json FILE          write the full report as JSON; - is stdout
       --coordinator URL    run there instead of here (or BROADSIDE_COORDINATOR)
       --token T            token for it (better: BROADSIDE_TOKEN)
+      --token-file FILE    file that holds the token (or BROADSIDE_TOKEN_FILE)
   -q, --quiet              no progress
 
 A plan file has the same names: target, requests, duration, connections, method, headers, body, timeout,

@@ -2,18 +2,21 @@ export const help = `Usage: broadside serve [options]
 
 Starts a coordinator. Without --redis everything is embedded: queue, store and slots in this process.
 
-  --host ADDRESS      address to listen on (127.0.0.1); beyond loopback both tokens are required
+  --host ADDRESS      address to listen on (127.0.0.1); beyond loopback somebody must have an admin token
   --port N            port (7070); 0 takes a free one
   --data-dir DIR      where runs are kept; without it they are forgotten at the end
   --database URL      PostgreSQL instead of the embedded store
   --redis URL         Redis for shards, so that agents on other machines can take them
   --agent-redis URL   address of the same Redis as agents see it, if it differs
-  --token T           token for people and programs that fire runs
-  --join-token T      token for agents; one is made up when it is missing on loopback
+  --admin-token-file FILE   a token with the role admin, for \`broadside token create\`; when nobody has one, it is
+                      made and written to this file
+  --token T           a token with the role admin, as long as this process lives
+  --join-token T      a token for agents, as long as this process lives; made up when it is missing
   --slots N           slots in this process (one per core; 0 with --redis)
   --transport WHICH   auto, io_uring, epoll or socket, for these slots (auto)
 
 Each option may come from the environment instead: BROADSIDE_HOST, BROADSIDE_PORT, BROADSIDE_DATA_DIR,
 BROADSIDE_DATABASE_URL, BROADSIDE_REDIS_URL, BROADSIDE_AGENT_REDIS_URL, BROADSIDE_TOKEN, BROADSIDE_JOIN_TOKEN,
-BROADSIDE_SLOTS, BROADSIDE_TRANSPORT. Tokens belong there: command lines can be seen by others.
+BROADSIDE_ADMIN_TOKEN_FILE, BROADSIDE_SLOTS, BROADSIDE_TRANSPORT. Tokens belong there: command lines can
+be seen by others.
 `;

@@ -18,6 +18,7 @@ export interface RunRequest {
   readonly jsonFile: string | undefined;
   readonly coordinatorUrl: string | undefined;
   readonly token: string | undefined;
+  readonly tokenFile: string | undefined;
   readonly transport: TransportWish | undefined;
   readonly quiet: boolean;
 }
@@ -43,6 +44,7 @@ const FLAGS = {
   json: { type: 'string' },
   coordinator: { type: 'string' },
   token: { type: 'string' },
+  'token-file': { type: 'string' },
   transport: { type: 'string' },
   quiet: { type: 'boolean', short: 'q' },
   help: { type: 'boolean', short: 'h' },
@@ -75,6 +77,7 @@ export async function readRunRequest(words: readonly string[]): Promise<RunReque
     jsonFile: values.json,
     coordinatorUrl: values.coordinator,
     token: values.token,
+    tokenFile: values['token-file'],
     transport,
     quiet: values.quiet ?? false,
   };

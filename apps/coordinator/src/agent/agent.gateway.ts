@@ -1,5 +1,3 @@
-import type { IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
 import {
   type AgentMessage,
   BROADSIDE_VERSION,
@@ -12,8 +10,7 @@ import type { Logger } from 'pino';
 import { WebSocketServer } from 'ws';
 import type { Clock } from '../clock.js';
 import type { CoordinatorEvents } from '../events.js';
-import type { Secret } from '../http/secret.js';
-import { refuseUpgrade } from '../http/upgrade-router.js';
+import type { Upgrade } from '../http/upgrade-router.js';
 import type { IntervalWriter } from '../interval/interval-writer.js';
 import type { AgentRegistry, Hello } from './agent-registry.js';
 import { AgentSocket, type AgentSocketEvents, CLOSE } from './agent-socket.js';
@@ -22,7 +19,6 @@ export interface AgentGatewayParts {
   readonly registry: AgentRegistry;
   readonly events: CoordinatorEvents;
   readonly writer: IntervalWriter;
-  readonly joinSecret: Secret;
   readonly queue: QueueAddress;
   readonly clock: Clock;
   readonly log: Logger;
@@ -43,13 +39,15 @@ export class AgentGateway implements AgentSocketEvents {
     maxPayload: LIMITS.maxFrameBytes,
     perMessageDeflate: false,
   });
-  readonly #sockets = new Set<AgentSocket>();
+  /** Each with the token that it was let in with. */
+  readonly #sockets = new Map<AgentSocket, string>();
   readonly #livenessTimer: NodeJS.Timeout;
   #garbageCount = 0;
   #checkedAtMs = performance.now();
 
   constructor(parts: AgentGatewayParts) {
     this.#parts = parts;
+    parts.events.on('token-ended', ({ tokenId, reason }) => this.#dropHolders(tokenId, reason));
     this.#livenessTimer = setInterval(() => this.#dropLost(), LIVENESS_CHECK_MS);
   }
 
@@ -58,22 +56,17 @@ export class AgentGateway implements AgentSocketEvents {
     return this.#garbageCount;
   }
 
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    if (!this.#parts.joinSecret.matchesBearer(request.headers.authorization)) {
-      this.#parts.log.warn(`refused an agent from ${request.socket.remoteAddress}: wrong join token`);
-      refuseUpgrade(socket, 401, 'Unauthorized', 'the join token is missing or wrong');
-      return;
-    }
+  upgrade({ request, socket, head, caller }: Upgrade): void {
     this.#server.handleUpgrade(request, socket, head, (accepted) => {
-      this.#sockets.add(new AgentSocket(accepted, this));
+      this.#sockets.set(new AgentSocket(accepted, this), caller.tokenId);
     });
   }
 
   async close(): Promise<void> {
     clearInterval(this.#livenessTimer);
-    for (const socket of this.#sockets) socket.close(CLOSE.goingAway, 'the coordinator is stopping');
+    for (const socket of this.#sockets.keys()) socket.close(CLOSE.goingAway, 'the coordinator is stopping');
     const timer = setTimeout(() => {
-      for (const socket of this.#sockets) socket.terminate();
+      for (const socket of this.#sockets.keys()) socket.terminate();
     }, CLOSE_TIMEOUT_MS);
     await new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
@@ -158,6 +151,14 @@ export class AgentGateway implements AgentSocketEvents {
     if (agentId === undefined) return;
     this.#parts.registry.disconnected(agentId, socket);
     this.#parts.events.emit('agent-changed', { agentId });
+  }
+
+  #dropHolders(tokenId: string, reason: string): void {
+    for (const [socket, heldId] of this.#sockets) {
+      if (heldId !== tokenId) continue;
+      this.#parts.log.warn(`closed the socket of ${this.#nameOf(socket)}: ${reason}`);
+      socket.close(CLOSE.policy, reason);
+    }
   }
 
   #nameOf(socket: AgentSocket): string {

@@ -1,4 +1,4 @@
-import { BroadsideError } from '@broadside/shared';
+import { BroadsideError, tokenTextOf } from '@broadside/shared';
 import { describe, expect, it } from 'vitest';
 import { type ConfigInput, isLoopback, parseConfig } from './config.schema.js';
 
@@ -17,12 +17,23 @@ describe('the configuration', () => {
     expect(parseConfig({})).toMatchObject({ host: '127.0.0.1', port: 0, dataDir: 'ephemeral' });
   });
 
-  it('refuses to listen beyond loopback without both tokens', () => {
-    expect(problemsFor({ host: '0.0.0.0' })).toEqual(['joinToken', 'apiToken']);
+  it('refuses to listen beyond loopback where nobody could have a token', () => {
+    expect(problemsFor({ host: '0.0.0.0' })).toEqual(['apiToken']);
     expect(problemsFor({ host: '::', joinToken: 'long-enough-token-1' })).toEqual(['apiToken']);
     expect(problemsFor({ host: '10.0.0.1', joinToken: 'short', apiToken: 'long-enough-token-1' })).toEqual([
       'joinToken',
     ]);
+    for (const guard of [{ apiToken: 'long-enough-token-1' }, { adminTokenFile: 'f' }, { dataDir: 'd' }]) {
+      expect(problemsFor({ host: '0.0.0.0', ...guard })).toEqual([]);
+    }
+  });
+
+  it('refuses a token of the other kind, a damaged one, and one for both', () => {
+    const [user, agent] = (['user', 'agent'] as const).map((kind) => tokenTextOf(kind, new Uint8Array(32)));
+    expect(problemsFor({ joinToken: user, apiToken: agent })).toEqual(['joinToken', 'apiToken']);
+    expect(problemsFor({ joinToken: agent?.slice(1), apiToken: user?.slice(0, -1) })).toEqual(['apiToken']);
+    expect(problemsFor({ joinToken: agent, apiToken: user })).toEqual([]);
+    expect(problemsFor({ joinToken: 'same', apiToken: 'same' })).toEqual(['joinToken']);
   });
 
   it('names all problems at once and prints no secret', () => {

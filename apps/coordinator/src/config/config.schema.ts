@@ -1,6 +1,6 @@
 /** Everything that a coordinator can be told, in one schema with one table of defaults. */
 import { isIP } from 'node:net';
-import { BroadsideError, problemsOf } from '@broadside/shared';
+import { BroadsideError, problemsOf, readTokenText, type TokenKind } from '@broadside/shared';
 import { z } from 'zod';
 
 const CONFIG_DEFAULTS = {
@@ -13,10 +13,22 @@ const CONFIG_DEFAULTS = {
 /** Beyond this machine a token is all that stands between a stranger and a load cluster. */
 const MIN_PUBLIC_TOKEN_LENGTH = 16;
 
-const token = z
-  .string()
-  .max(512, 'must be at most 512 characters')
-  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without blanks');
+/** A token that somebody chose or that was made elsewhere, for people or for agents. */
+export function givenTokenSchema(kind: TokenKind, host: string) {
+  const leastLength = isLoopback(host) ? 1 : MIN_PUBLIC_TOKEN_LENGTH;
+  return z
+    .string()
+    .min(leastLength, `must have at least ${leastLength} characters to listen on ${host}`)
+    .max(512, 'must be at most 512 characters')
+    .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without blanks')
+    .superRefine((text, context) => {
+      const found = readTokenText(text);
+      if (found === 'damaged') context.addIssue('is damaged: cut off, or mistyped');
+      else if (found !== 'other' && found !== kind) context.addIssue(`must not be one for ${OWNERS[found]}`);
+    });
+}
+
+const OWNERS = { user: 'people', agent: 'agents' } as const;
 
 function address(schemes: readonly string[], example: string) {
   return z
@@ -45,31 +57,38 @@ export const configSchema = z
     redisUrl: redisAddress.optional(),
     /** The address of Redis as agents reach it, where it differs from `redisUrl`. */
     agentRedisUrl: redisAddress.optional(),
-    joinToken: token.optional(),
-    apiToken: token.optional(),
+    /** What agents may show besides the made tokens with that role; made up when it is absent. */
+    joinToken: z.string().optional(),
+    /** A token with the role admin. */
+    apiToken: z.string().optional(),
+    /** Holds a token with the role admin; the first one is made and written there when nothing is. */
+    adminTokenFile: z.string().min(1).max(4_096).optional(),
     logLevel: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default(CONFIG_DEFAULTS.logLevel),
   })
   .superRefine((config, context) => {
     if (config.agentRedisUrl !== undefined && config.redisUrl === undefined) {
       context.addIssue({ code: 'custom', path: ['agentRedisUrl'], message: 'needs redisUrl' });
     }
-    if (isLoopback(config.host)) return;
-    for (const name of ['joinToken', 'apiToken'] as const) {
-      const value = config[name];
-      if (value === undefined) {
-        context.addIssue({
-          code: 'custom',
-          path: [name],
-          message: `is required to listen on ${config.host}, because others can reach it`,
-        });
-      } else if (value.length < MIN_PUBLIC_TOKEN_LENGTH) {
-        context.addIssue({
-          code: 'custom',
-          path: [name],
-          message: `must have at least ${MIN_PUBLIC_TOKEN_LENGTH} characters to listen on ${config.host}`,
-        });
+    for (const [name, kind] of [
+      ['joinToken', 'agent'],
+      ['apiToken', 'user'],
+    ] as const) {
+      const given = config[name];
+      const checked = given === undefined ? undefined : givenTokenSchema(kind, config.host).safeParse(given);
+      for (const { message } of checked?.error?.issues ?? []) {
+        context.addIssue({ code: 'custom', path: [name], message });
       }
     }
+    if (config.joinToken !== undefined && config.joinToken === config.apiToken) {
+      const message = 'must not be the token for people: agents would pass for an admin';
+      context.addIssue({ code: 'custom', path: ['joinToken'], message });
+    }
+    // A store that outlives the process may hold tokens; that is seen when it is open.
+    const mayHoldTokens = config.dataDir !== CONFIG_DEFAULTS.dataDir || config.databaseUrl !== undefined;
+    const isGuarded = config.apiToken !== undefined || config.adminTokenFile !== undefined;
+    if (isLoopback(config.host) || isGuarded || mayHoldTokens) return;
+    const message = `is required to listen on ${config.host}, because others can reach it`;
+    context.addIssue({ code: 'custom', path: ['apiToken'], message });
   });
 
 export type ConfigInput = z.input<typeof configSchema>;
@@ -87,7 +106,7 @@ export function parseConfig(input: ConfigInput): Config {
   throw new BroadsideError('invalid', `the coordinator cannot start: ${lines.join('; ')}`, {
     problems,
     hint: problems.some((problem) => problem.path.endsWith('Token'))
-      ? 'give both tokens, or listen on 127.0.0.1'
+      ? 'let it make one with --admin-token-file FILE, or listen on 127.0.0.1'
       : 'correct these settings',
   });
 }

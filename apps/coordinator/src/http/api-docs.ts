@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ROUTES } from '@broadside/shared';
-import { isBelow, pathOf } from './access.js';
+import { isBelow, pathOf } from './path.js';
 
 type Next = (error?: unknown) => void;
 type RequestHandler = (request: IncomingMessage, response: ServerResponse, next: Next) => void;

@@ -23,6 +23,9 @@ describe('the OpenAPI document', () => {
       ROUTES.runs,
       `${ROUTES.runs}/{id}`,
       ROUTES.agents,
+      ROUTES.tokens,
+      `${ROUTES.tokens}/{id}`,
+      ROUTES.tickets,
       ROUTES.healthz,
       ROUTES.readyz,
     ]);

@@ -2,13 +2,17 @@
 import {
   agentSummarySchema,
   BROADSIDE_VERSION,
+  createdTokenSchema,
   createRunSchema,
+  createTokenSchema,
   ERROR_STATUS,
   type ErrorCode,
   errorBodySchema,
   ROUTES,
   runDetailSchema,
   runSummarySchema,
+  ticketSchema,
+  tokenSummarySchema,
 } from '@broadside/shared';
 import { z } from 'zod';
 
@@ -25,6 +29,10 @@ const SCHEMAS = {
   RunSummary: runSummarySchema,
   RunDetail: runDetailSchema,
   AgentSummary: agentSummarySchema,
+  NewToken: createTokenSchema,
+  CreatedToken: createdTokenSchema,
+  TokenSummary: tokenSummarySchema,
+  Ticket: ticketSchema,
   Error: errorBodySchema,
 } as const;
 type SchemaName = keyof typeof SCHEMAS;
@@ -39,34 +47,14 @@ export function openApiDocument(): JsonValue {
       description: 'Posts runs, watches them and reads their reports.',
     },
     paths: {
-      [ROUTES.runs]: {
-        post: operation('Starts a run, as soon as it gets its slots', {
-          body: 'Plan',
-          success: [201, 'The run was taken in', ref('RunSummary')],
-          errors: ['invalid', 'unauthorized', 'tooLarge', 'notEnoughSlots', 'busy', 'unavailable'],
-        }),
-        get: operation('Runs, newest first', {
-          success: [200, 'At most 200 runs', arrayOf('RunSummary')],
-          errors: ['unauthorized'],
-        }),
-      },
-      [`${ROUTES.runs}/{id}`]: {
-        parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
-        get: operation('One run, with its report when it has ended', {
-          success: [200, 'The run', ref('RunDetail')],
-          errors: ['unauthorized', 'notFound'],
-        }),
-        delete: operation('Stops a run; its report says what was done until then', {
-          success: [202, 'The run is ending', ref('RunSummary')],
-          errors: ['unauthorized', 'notFound', 'conflict'],
-        }),
-      },
+      ...runPaths(),
       [ROUTES.agents]: {
         get: operation('The agents that are connected', {
           success: [200, 'The agents', arrayOf('AgentSummary')],
           errors: ['unauthorized'],
         }),
       },
+      ...accessPaths(),
       [ROUTES.healthz]: {
         get: operation('Whether the process answers', {
           success: [200, 'It does', { type: 'object' }],
@@ -87,6 +75,65 @@ export function openApiDocument(): JsonValue {
       securitySchemes: { apiToken: { type: 'http', scheme: 'bearer' } },
     },
     security: [{}, { apiToken: [] }],
+  };
+}
+
+/** Paths of a document, each with its operations. */
+type Paths = { readonly [path: string]: JsonValue };
+
+function runPaths(): Paths {
+  return {
+    [ROUTES.runs]: {
+      post: operation('Starts a run, as soon as it gets its slots', {
+        body: 'Plan',
+        success: [201, 'The run was taken in', ref('RunSummary')],
+        errors: ['invalid', 'unauthorized', 'forbidden', 'tooLarge', 'notEnoughSlots', 'busy', 'unavailable'],
+      }),
+      get: operation('Runs, newest first', {
+        success: [200, 'At most 200 runs', arrayOf('RunSummary')],
+        errors: ['unauthorized'],
+      }),
+    },
+    [`${ROUTES.runs}/{id}`]: {
+      parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
+      get: operation('One run, with its report when it has ended', {
+        success: [200, 'The run', ref('RunDetail')],
+        errors: ['unauthorized', 'notFound'],
+      }),
+      delete: operation('Stops a run; its report says what was done until then', {
+        success: [202, 'The run is ending', ref('RunSummary')],
+        errors: ['unauthorized', 'forbidden', 'notFound', 'conflict'],
+      }),
+    },
+  };
+}
+
+function accessPaths(): Paths {
+  return {
+    [ROUTES.tokens]: {
+      post: operation('Makes a token', {
+        body: 'NewToken',
+        success: [201, 'The token, told this once', ref('CreatedToken')],
+        errors: ['invalid', 'unauthorized', 'forbidden', 'conflict'],
+      }),
+      get: operation('All tokens, newest first, without their texts', {
+        success: [200, 'The tokens', arrayOf('TokenSummary')],
+        errors: ['unauthorized', 'forbidden'],
+      }),
+    },
+    [`${ROUTES.tokens}/{id}`]: {
+      parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
+      delete: operation('Revokes a token, and ends the connections that came with it', {
+        success: [200, 'The token', ref('TokenSummary')],
+        errors: ['unauthorized', 'forbidden', 'notFound', 'conflict'],
+      }),
+    },
+    [ROUTES.tickets]: {
+      post: operation('A ticket that opens one live stream within half a minute, for browsers', {
+        success: [201, 'The ticket', ref('Ticket')],
+        errors: ['unauthorized'],
+      }),
+    },
   };
 }
 

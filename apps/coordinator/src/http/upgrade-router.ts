@@ -1,18 +1,39 @@
-import type { IncomingMessage, Server } from 'node:http';
+import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { pathOf } from './access.js';
-import { codeOfStatus } from './error-body.js';
+import { BroadsideError } from '@broadside/shared';
+import type { Logger } from 'pino';
+import type { Gate } from '../access/gate.js';
+import type { Caller } from '../access/principal.js';
+import { neededRoleOf } from '../access/route-roles.js';
+import { codeOfStatus, errorReplyOf } from './error-body.js';
+import { pathOf } from './path.js';
 
-export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+/** What is left of an upgrade when its caller has been let in. */
+export interface Upgrade {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  readonly head: Buffer;
+  readonly caller: Caller;
+}
+
+export type UpgradeHandler = (upgrade: Upgrade) => void;
 
 /**
  * Owns the `upgrade` event of the HTTP server: two listeners on it would both answer. Each WebSocket path has
- * one handler; every other path gets a 404 instead of silence.
+ * one handler, which sees only callers that the gate has let in; every other path gets a 404 instead of silence.
  */
 export class UpgradeRouter {
+  readonly #gate: Gate;
+  readonly #log: Logger;
   readonly #handlers = new Map<string, UpgradeHandler>();
 
+  constructor(gate: Gate, log: Logger) {
+    this.#gate = gate;
+    this.#log = log;
+  }
+
   route(path: string, handler: UpgradeHandler): void {
+    if (neededRoleOf('UPGRADE', path) === undefined) throw new Error(`${path} has no line in route-roles.ts`);
     this.#handlers.set(path, handler);
   }
 
@@ -20,10 +41,30 @@ export class UpgradeRouter {
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       // Without a listener a reset during the handshake would end the process.
       socket.on('error', () => socket.destroy());
-      const handler = this.#handlers.get(pathOf(request));
-      if (handler === undefined) refuseUpgrade(socket, 404, 'Not Found');
-      else handler(request, socket, head);
+      this.#take(request, socket, head);
     });
+  }
+
+  #take(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const path = pathOf(request);
+    const handler = this.#handlers.get(path);
+    const needed = neededRoleOf('UPGRADE', path);
+    if (handler === undefined || needed === undefined || needed === 'nothing') {
+      refuseUpgrade(socket, 404, 'Not Found');
+      return;
+    }
+    let caller: Caller;
+    try {
+      caller = this.#gate.admit(request, needed);
+    } catch (error) {
+      if (!(error instanceof BroadsideError)) throw error;
+      const who = needed === 'agent' ? 'an agent' : 'a watcher';
+      this.#log.warn(`refused ${who} from ${request.socket.remoteAddress ?? 'nowhere'}: ${error.message}`);
+      const { status } = errorReplyOf(error);
+      refuseUpgrade(socket, status, STATUS_CODES[status] ?? 'Refused', error.message);
+      return;
+    }
+    handler({ request, socket, head, caller });
   }
 }
 

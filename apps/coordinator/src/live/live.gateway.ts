@@ -1,12 +1,15 @@
 import type { IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
-import { BroadsideError, isFinalState, type LiveMessage, runIdSchema } from '@broadside/shared';
+import {
+  BroadsideError,
+  isFinalState,
+  LIVE_PROTOCOL,
+  type LiveMessage,
+  runIdSchema,
+} from '@broadside/shared';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { CoordinatorEvents } from '../events.js';
-import { isLoopbackName } from '../http/access.js';
-import type { Secret } from '../http/secret.js';
-import { refuseUpgrade } from '../http/upgrade-router.js';
+import { refuseUpgrade, type Upgrade } from '../http/upgrade-router.js';
 import { LiveFanout, type Watcher } from './live-fanout.js';
 
 type StateMessage = Extract<LiveMessage, { kind: 'state' }>;
@@ -14,7 +17,8 @@ type StateMessage = Extract<LiveMessage, { kind: 'state' }>;
 export interface LiveGatewayParts {
   readonly events: CoordinatorEvents;
   readonly stateOf: (runId: string) => Promise<StateMessage>;
-  readonly apiSecret: Secret | undefined;
+  /** Whether a token is still good, asked again where something was waited for. */
+  readonly isValid: (tokenId: string) => boolean;
   readonly log: Logger;
 }
 
@@ -29,18 +33,25 @@ export class LiveGateway {
     noServer: true,
     maxPayload: MAX_WATCHER_MESSAGE_BYTES,
     perMessageDeflate: false,
+    // A browser offers its ticket beside this one, and must get one back of those that it offered.
+    handleProtocols: (offered) => (offered.has(LIVE_PROTOCOL) ? LIVE_PROTOCOL : false),
   });
+  /** Each watcher with the token that it was let in with. */
+  readonly #holders = new Map<WebSocket, string>();
   readonly #fanout = new LiveFanout();
 
   constructor(parts: LiveGatewayParts) {
     this.#parts = parts;
     parts.events.on('live-message', (message) => this.#fanout.publish(message));
+    parts.events.on('token-ended', ({ tokenId, reason }) => {
+      for (const [socket, heldId] of this.#holders) if (heldId === tokenId) socket.close(1008, reason);
+    });
   }
 
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    this.#accept(request, socket, head).catch((error: unknown) => {
+  upgrade(upgrade: Upgrade): void {
+    this.#accept(upgrade).catch((error: unknown) => {
       this.#parts.log.error({ err: error }, 'a watcher could not be accepted');
-      refuseUpgrade(socket, 500, 'Internal Server Error');
+      refuseUpgrade(upgrade.socket, 500, 'Internal Server Error');
     });
   }
 
@@ -55,16 +66,8 @@ export class LiveGateway {
     clearTimeout(timer);
   }
 
-  async #accept(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const { apiSecret, stateOf } = this.#parts;
-    if (!isSameOrigin(request) || (apiSecret === undefined && !isLoopbackName(request))) {
-      refuseUpgrade(socket, 403, 'Forbidden', 'another site may not watch');
-      return;
-    }
-    if (apiSecret !== undefined && !apiSecret.matchesBearer(request.headers.authorization)) {
-      refuseUpgrade(socket, 401, 'Unauthorized', 'the API token is missing or wrong');
-      return;
-    }
+  async #accept({ request, socket, head, caller }: Upgrade): Promise<void> {
+    const { isValid, stateOf } = this.#parts;
     if (this.#fanout.isFull) {
       refuseUpgrade(socket, 503, 'Service Unavailable', 'too many watchers');
       return;
@@ -81,7 +84,13 @@ export class LiveGateway {
       refuseUpgrade(socket, 404, 'Not Found', error.message);
       return;
     }
+    if (!isValid(caller.tokenId)) {
+      refuseUpgrade(socket, 401, 'Unauthorized', 'the token has ended');
+      return;
+    }
     this.#server.handleUpgrade(request, socket, head, (accepted) => {
+      this.#holders.set(accepted, caller.tokenId);
+      accepted.once('close', () => this.#holders.delete(accepted));
       void this.#watch(runId, accepted);
     });
   }
@@ -107,13 +116,6 @@ export class LiveGateway {
       socket.close(1011, 'the state of the run could not be read');
     }
   }
-}
-
-/** Browsers say which site a script came from; whoever sends no Origin is no browser. */
-function isSameOrigin(request: IncomingMessage): boolean {
-  const { origin, host } = request.headers;
-  if (origin === undefined) return true;
-  return URL.canParse(origin) && new URL(origin).host === host;
 }
 
 function runIdOf(request: IncomingMessage): string | undefined {

@@ -51,8 +51,22 @@ export interface IntervalsTable {
   frame: ColumnType<Buffer, Uint8Array, never>;
 }
 
+/** One row per token that was made here; its text is nowhere. */
+export interface TokensTable {
+  id: Fixed<string>;
+  name: Fixed<string>;
+  role: Fixed<string>;
+  /** SHA-256 of its text. */
+  digest: ColumnType<Buffer, Uint8Array, never>;
+  created_at: Fixed<Date>;
+  expires_at: ColumnType<Date | null, Date | null | undefined, never>;
+  last_used_at: NullableTime;
+  revoked_at: NullableTime;
+}
+
 export interface StoreSchema {
   runs: RunsTable;
   shards: ShardsTable;
   intervals: IntervalsTable;
+  tokens: TokensTable;
 }

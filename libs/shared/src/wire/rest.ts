@@ -14,6 +14,9 @@ export const ROUTES = {
   agents: '/api/agents',
   /** WebSocket, `?run=<id>`: live messages of one run. */
   live: '/api/live',
+  tokens: '/api/tokens',
+  /** One-use tickets for the live stream. */
+  tickets: '/api/tickets',
   /** WebSocket of the agents. */
   agentSocket: '/agent',
   healthz: '/healthz',

@@ -2,12 +2,14 @@ import type { Migration } from 'kysely';
 import { runsMigration } from './0001-runs.js';
 import { attemptsMigration } from './0002-attempts.js';
 import { plainFramesMigration } from './0003-plain-frames.js';
+import { accessMigration } from './0004-access.js';
 
 /** All migrations by name, in the order of their names. Never change one that was released: add another. */
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-runs': runsMigration,
   '0002-attempts': attemptsMigration,
   '0003-plain-frames': plainFramesMigration,
+  '0004-access': accessMigration,
 };
 
 /** The name of the newest migration: the version of the schema that this code works with. */

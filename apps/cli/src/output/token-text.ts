@@ -1,0 +1,44 @@
+/** Tokens for people to read: who, what, until when. Pure. */
+import { type CreatedToken, printable, type TokenSummary } from '@broadside/shared';
+
+const HEADINGS = ['ID', 'ROLE', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED', 'NAME'] as const;
+
+/** One line for each token, in columns. */
+export function tokenTable(tokens: readonly TokenSummary[]): string {
+  if (tokens.length === 0) return 'no tokens\n';
+  return tableOf([HEADINGS, ...tokens.map(cellsOf)]);
+}
+
+export function createdTokenNote({ id, role, expiresAt }: CreatedToken): string {
+  const until = expiresAt === undefined ? 'it does not expire' : `it expires ${minuteOf(expiresAt)}`;
+  return `token ${id}, role ${role}; ${until}; it is shown only this once`;
+}
+
+/** Columns as wide as they need to be; the last one runs free. */
+function tableOf(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  return `${lines.join('\n')}\n`;
+}
+
+function cellsOf(token: TokenSummary): string[] {
+  return [
+    token.id,
+    token.role,
+    token.state,
+    token.source === 'given' ? 'at the start' : minuteOf(token.createdAt),
+    token.expiresAt === undefined ? 'never' : minuteOf(token.expiresAt),
+    token.lastUsedAt === undefined ? 'never' : minuteOf(token.lastUsedAt),
+    printable(token.name),
+  ];
+}
+
+/** `2026-01-31 12:34Z`. */
+function minuteOf(isoTime: string): string {
+  return `${isoTime.slice(0, 16).replace('T', ' ')}Z`;
+}

@@ -1,0 +1,66 @@
+/** What decides who may do what, put together before anything else so that no door is open without it. */
+import { randomBytes } from 'node:crypto';
+import { BroadsideError, TOKEN_SECRET_BYTES, type TokenRole, tokenTextOf } from '@broadside/shared';
+import { type Config, isLoopback } from '../config/config.schema.js';
+import { readAdminToken, writeAdminToken } from './admin-token-file.js';
+import { Gate } from './gate.js';
+import { Tickets } from './tickets.js';
+import type { TokenService } from './token.service.js';
+import { digestOf, TokenRegistry } from './token-registry.js';
+
+export interface Access {
+  readonly registry: TokenRegistry;
+  readonly tickets: Tickets;
+  readonly gate: Gate;
+}
+
+export function buildAccess(now: () => Date): Access {
+  const registry = new TokenRegistry(now);
+  const tickets = new Tickets(registry, now);
+  return { registry, tickets, gate: new Gate({ registry, tickets }) };
+}
+
+/** A join token for agents, where none was given. */
+export function newJoinToken(): string {
+  return tokenTextOf('agent', randomBytes(TOKEN_SECRET_BYTES));
+}
+
+export interface OpenAccessInput {
+  readonly config: Config;
+  readonly registry: TokenRegistry;
+  readonly tokens: TokenService;
+  readonly joinToken: string;
+  readonly now: () => Date;
+}
+
+/**
+ * Takes in the tokens of the store, then those that were given; what the store knows of a token goes before.
+ * @throws BroadsideError `invalid` when strangers could reach a coordinator that nobody guards, `unavailable` for a
+ *   token file that cannot be used.
+ */
+export async function openAccess({
+  config,
+  registry,
+  tokens,
+  joinToken,
+  now,
+}: OpenAccessInput): Promise<void> {
+  await tokens.open();
+  const give = (id: string, name: string, role: TokenRole, text: string): void => {
+    registry.add({ id, name, role, source: 'given', digest: digestOf(text), createdAt: now() });
+  };
+  give('given-join', 'join token of this start', 'agent', joinToken);
+  if (config.apiToken !== undefined) give('given-admin', 'token of this start', 'admin', config.apiToken);
+  const { adminTokenFile: file } = config;
+  if (file !== undefined) {
+    const text = await readAdminToken(file, config.host);
+    if (text !== undefined) give('given-file', 'token of the admin token file', 'admin', text);
+    else if (!registry.hasAdmin) await tokens.createFirstAdmin((token) => writeAdminToken(file, token));
+  }
+  if (isLoopback(config.host) || registry.hasAdmin) return;
+  throw new BroadsideError(
+    'invalid',
+    `the coordinator does not listen on ${config.host} without an admin's token, because others can reach it`,
+    { hint: 'let it make one with --admin-token-file FILE, or listen on 127.0.0.1' },
+  );
+}

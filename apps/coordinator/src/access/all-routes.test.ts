@@ -1,0 +1,50 @@
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createApp } from '../app.js';
+import type { Building, Parts } from '../build-parts.js';
+import { NestLogger } from '../nest-logger.js';
+import { Gate } from './gate.js';
+import { neededRoleOf, ROUTE_ROLES } from './route-roles.js';
+import { Tickets } from './tickets.js';
+import { TokenRegistry } from './token-registry.js';
+
+/** What the test reads of Express: its routes in the order in which they are tried. */
+interface Router {
+  readonly stack: readonly {
+    readonly route?: { readonly path: string; readonly methods: Readonly<Record<string, boolean>> };
+  }[];
+}
+
+let app: NestExpressApplication;
+
+beforeAll(async () => {
+  const log = pino({ level: 'silent' });
+  const registry = new TokenRegistry(() => new Date());
+  const gate = new Gate({ registry, tickets: new Tickets(registry, () => new Date()) });
+  // Routes are made without a look at what is behind them.
+  const building = Promise.resolve({ parts: {} as Parts } as Building);
+  app = await createApp({ building, gate, log, logger: new NestLogger(log) });
+  await app.init();
+});
+
+afterAll(() => app.close());
+
+it('has a line in the table for every route, and a route for every line', () => {
+  // Express keeps this to itself, as far as its types say.
+  const { router } = app.getHttpAdapter().getInstance() as { router: Router };
+  const routes = router.stack.flatMap(({ route }) =>
+    route === undefined
+      ? []
+      : Object.keys(route.methods).map((method) => ({ method: method.toUpperCase(), path: route.path })),
+  );
+  expect(routes.length).toBeGreaterThan(8);
+  const missing = routes.filter(({ method, path }) => neededRoleOf(method, path) === undefined);
+  expect(missing, 'routes without a role: add them to route-roles.ts').toEqual([]);
+  const served = new Set(routes.map(({ method, path }) => `${method} ${path}`));
+  const idle = ROUTE_ROLES.filter(
+    ({ method, path }) =>
+      method !== 'UPGRADE' && !path.startsWith('/api/docs') && !served.has(`${method} ${path}`),
+  );
+  expect(idle, 'lines of route-roles.ts without a route').toEqual([]);
+});

@@ -1,0 +1,53 @@
+/**
+ * Who may use which door: the one table. What is not in it is served to nobody, so a new route needs its line here
+ * (access/route-roles.test.ts walks through all of them).
+ */
+import { ROUTES, type TokenRole } from '@broadside/shared';
+
+export interface RouteRole {
+  /** `UPGRADE` is a WebSocket. */
+  readonly method: 'GET' | 'POST' | 'DELETE' | 'UPGRADE';
+  /** `:name` stands for one part of the path, a last `*` for whatever follows. */
+  readonly path: string;
+  readonly needs: TokenRole | 'nothing';
+}
+
+export const ROUTE_ROLES: readonly RouteRole[] = [
+  { method: 'GET', path: ROUTES.healthz, needs: 'nothing' },
+  { method: 'GET', path: ROUTES.readyz, needs: 'nothing' },
+  { method: 'GET', path: ROUTES.openApi, needs: 'nothing' },
+  { method: 'GET', path: `${ROUTES.openApi}/*`, needs: 'nothing' },
+  { method: 'GET', path: ROUTES.runs, needs: 'viewer' },
+  { method: 'GET', path: `${ROUTES.runs}/:id`, needs: 'viewer' },
+  { method: 'GET', path: ROUTES.agents, needs: 'viewer' },
+  { method: 'POST', path: ROUTES.tickets, needs: 'viewer' },
+  { method: 'UPGRADE', path: ROUTES.live, needs: 'viewer' },
+  { method: 'POST', path: ROUTES.runs, needs: 'operator' },
+  { method: 'DELETE', path: `${ROUTES.runs}/:id`, needs: 'operator' },
+  { method: 'GET', path: ROUTES.tokens, needs: 'admin' },
+  { method: 'POST', path: ROUTES.tokens, needs: 'admin' },
+  { method: 'DELETE', path: `${ROUTES.tokens}/:id`, needs: 'admin' },
+  { method: 'UPGRADE', path: ROUTES.agentSocket, needs: 'agent' },
+];
+
+/**
+ * What a request needs, undefined where there is no such door.
+ * @param path in lower case, because the router does not tell cases apart.
+ */
+export function neededRoleOf(method: string | undefined, path: string): RouteRole['needs'] | undefined {
+  // Nest answers HEAD wherever it answers GET.
+  const asked = method === 'HEAD' ? 'GET' : method;
+  return ROUTE_ROLES.find((route) => route.method === asked && matches(route.path, path))?.needs;
+}
+
+function matches(pattern: string, path: string): boolean {
+  const wanted = pattern.split('/');
+  // Nest takes one slash at the end as no difference.
+  const given = path.replace(/(?<=.)\/$/, '').split('/');
+  if (wanted.at(-1) === '*') return given.length >= wanted.length && wanted.every(isMet(given));
+  return given.length === wanted.length && wanted.every(isMet(given));
+}
+
+function isMet(given: readonly string[]): (part: string, i: number) => boolean {
+  return (part, i) => part === '*' || (part.startsWith(':') ? given[i] !== '' : part === given[i]);
+}
