@@ -29,7 +29,8 @@ function trial(
   return { machine, log };
 }
 
-const all = ['ab', 'initdb', 'nginx', 'openssl', 'postgres', 'psql', 'redis-server', 'wrk'];
+const network = ['ip', 'nft'];
+const all = ['ab', 'initdb', ...network, 'nginx', 'openssl', 'postgres', 'psql', 'redis-server', 'wrk'];
 
 describe('installMissingPrograms', () => {
   it('does nothing when everything is there', () => {
@@ -39,7 +40,7 @@ describe('installMissingPrograms', () => {
   });
 
   it('installs only the missing packages, each once, with their services kept down', () => {
-    const { machine, log } = trial(['ab', 'nginx', 'openssl', 'redis-server']);
+    const { machine, log } = trial(['ab', ...network, 'nginx', 'openssl', 'redis-server']);
     expect(installMissingPrograms(machine)).toBeUndefined();
     expect(log).toEqual([
       'services down',
@@ -50,7 +51,8 @@ describe('installMissingPrograms', () => {
   });
 
   it('names what is missing and how to get it where it may not install', () => {
-    const { machine, log } = trial(['ab', 'initdb', 'openssl', 'postgres', 'psql'], { isRoot: false });
+    const present = ['ab', 'initdb', ...network, 'openssl', 'postgres', 'psql'];
+    const { machine, log } = trial(present, { isRoot: false });
     expect(installMissingPrograms(machine)).toBe(
       'not installed: nginx, redis-server, wrk; the tests that start them are left out ' +
         '(to run them: apt-get install nginx redis-server wrk)',

@@ -4,12 +4,14 @@
 import { accessSync, constants, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** @typedef {'ab' | 'initdb' | 'nginx' | 'openssl' | 'postgres' | 'psql' | 'redis-server' | 'wrk'} ProgramName */
+/** @typedef {'ab' | 'initdb' | 'ip' | 'nft' | 'nginx' | 'openssl' | 'postgres' | 'psql' | 'redis-server' | 'wrk'} ProgramName */
 
 /** @type {Readonly<Record<ProgramName, string>>} The Debian package that brings each program. */
 export const packageOfProgram = Object.freeze({
   ab: 'apache2-utils',
   initdb: 'postgresql',
+  ip: 'iproute2',
+  nft: 'nftables',
   nginx: 'nginx',
   openssl: 'openssl',
   postgres: 'postgresql',

@@ -2,12 +2,12 @@
 
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { LOOPBACK, type Place } from '../support/place.js';
 import {
   type ProcessOptions,
   type ProcessResult,
   type RunningProcess,
   runProcess,
-  startProcess,
 } from '../support/process.js';
 
 export const MAIN = fileURLToPath(new URL('../../apps/cli/dist/main.js', import.meta.url));
@@ -33,8 +33,12 @@ export function broadside(words: readonly string[], env: Env = {}): Promise<Proc
 }
 
 /** Starts a command that is to be stopped or signalled. */
-export function startBroadside(words: readonly string[], env: Env = {}): Promise<RunningProcess> {
-  return startProcess(process.execPath, [MAIN, ...words], { env: { ...CLEAN, ...env } });
+export function startBroadside(
+  words: readonly string[],
+  env: Env = {},
+  place: Place = LOOPBACK,
+): Promise<RunningProcess> {
+  return place.start(process.execPath, [MAIN, ...words], { env: { ...CLEAN, ...env } });
 }
 
 export interface StartedTarget {

@@ -88,7 +88,7 @@ describe.runIf(canRun('redis-server'))('an agent in the middle of a run', () => 
 
   it('is cut off while it lives: it is replaced, and what it sent meanwhile is stated exactly', async () => {
     const relay = await SilentRelay.start(cluster.url);
-    await cluster.haveAgents(['far'], 2, relay.url);
+    await cluster.haveAgents(['far'], 2, { joinUrl: relay.url });
     const seenBefore = target.counters.requestsSeen;
     const runId = await cluster.post(planOf({ duration: '14s', slots: 4, connections: 8 }));
     await underLoad(2.5);

@@ -1,33 +1,68 @@
 // A cluster of real processes that is there to be hurt: Redis, a coordinator whose store and port survive it, and
-// agents by name.
+// agents by name. All on loopback, or each on a host of its own (test/cluster).
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type AgentSummary, isFinalState, ROUTES, type RunDetail, runDetailSchema } from '@broadside/shared';
 import { closedPort, startBroadside } from '../cli/broadside.js';
+import { LOOPBACK, type Place } from '../support/place.js';
 import type { RunningProcess } from '../support/process.js';
 import { RedisServer } from '../support/redis.js';
+import { ClusterClient, type Door } from './cluster-client.js';
 
-const ENV = { BROADSIDE_JOIN_TOKEN: 'a-join-token-of-this-test' };
+/** Long enough for a coordinator that others can reach. */
+const TOKEN = 'an-api-token-of-this-test';
+const ENV = { BROADSIDE_JOIN_TOKEN: 'a-join-token-of-this-test', BROADSIDE_TOKEN: TOKEN };
 
-export class FaultyCluster {
+export interface ClusterOptions {
+  readonly coordinatorPlace?: Place;
+  readonly redisPlace?: Place;
+  /** Where an agent runs, and how it reaches coordinator and Redis when not at their own addresses. */
+  readonly agentWay?: (name: string) => AgentWay;
+  /** A Unix socket that leads to the coordinator's address. */
+  readonly socketPath?: (coordinatorUrl: string) => Promise<string>;
+  /** More words for `broadside serve`, instead of a data directory. */
+  readonly storeWords?: readonly string[];
+}
+
+export interface AgentWay {
+  readonly place?: Place;
+  readonly joinUrl?: string;
+  readonly redisUrl?: string;
+}
+
+interface Parts {
+  readonly redis: RedisServer;
+  readonly door: Door;
+  readonly dataDir: string;
+  readonly options: ClusterOptions;
+}
+
+export class FaultyCluster extends ClusterClient {
   readonly redis: RedisServer;
   readonly url: string;
   readonly #dataDir: string;
+  readonly #options: ClusterOptions;
   readonly #agents = new Map<string, RunningProcess>();
   #coordinator: RunningProcess | undefined;
 
-  private constructor(redis: RedisServer, url: string, dataDir: string) {
+  private constructor({ redis, door, dataDir, options }: Parts) {
+    super(door);
     this.redis = redis;
-    this.url = url;
+    this.url = door.url;
     this.#dataDir = dataDir;
+    this.#options = options;
   }
 
-  static async start(): Promise<FaultyCluster> {
-    const redis = await RedisServer.start({ isDurable: true });
+  static async start(options: ClusterOptions = {}): Promise<FaultyCluster> {
+    const place = options.redisPlace ?? LOOPBACK;
+    const redis = await RedisServer.start({ isDurable: true, password: 'a-password-of-this-test', place });
     const dataDir = await mkdtemp(join(tmpdir(), 'broadside-faults-'));
-    const cluster = new FaultyCluster(redis, `http://127.0.0.1:${await closedPort()}`, dataDir);
+    const { address } = options.coordinatorPlace ?? LOOPBACK;
+    const url = `http://${address}:${await closedPort()}`;
+    const socketPath = await options.socketPath?.(url);
+    const door = { url, token: TOKEN, ...(socketPath === undefined ? {} : { socketPath }) };
+    const cluster = new FaultyCluster({ redis, door, dataDir, options });
     await cluster.startCoordinator();
     return cluster;
   }
@@ -39,27 +74,30 @@ export class FaultyCluster {
 
   /** On the same port and the same store as the one before. */
   async startCoordinator(): Promise<void> {
-    const { port } = new URL(this.url);
-    const words = ['serve', '--port', port, '--redis', this.redis.url, '--data-dir', this.#dataDir];
-    this.#coordinator = await startBroadside(words, ENV);
+    const { hostname, port } = new URL(this.url);
+    const words = ['serve', '--host', hostname, '--port', port, '--redis', this.redis.url];
+    words.push(...(this.#options.storeWords ?? ['--data-dir', this.#dataDir]));
+    this.#coordinator = await startBroadside(words, ENV, this.#options.coordinatorPlace);
     await this.#coordinator.waitForLine(/^broadside coordinator listens on /);
   }
 
-  /** Starts the named agents that are not there, or are not any more. @param joinUrl their way to the coordinator. */
-  async haveAgents(names: readonly string[], slots: number, joinUrl = this.url): Promise<void> {
+  /** Starts the named agents that are not there, or are not any more. @param way theirs, instead of the usual one. */
+  async haveAgents(names: readonly string[], slots: number, way?: AgentWay): Promise<void> {
     const missing = names.filter((name) => this.#agents.get(name)?.hasEnded() !== false);
-    await Promise.all(
-      missing.map(async (name) => {
-        const words = ['agent', '--join', joinUrl, '--name', name, '--slots', String(slots)];
-        const agent = await startBroadside(words, ENV);
-        await agent.waitForLine(/ offers \d+ slots /);
-        this.#agents.set(name, agent);
-      }),
-    );
+    await Promise.all(missing.map((name) => this.#startAgent(name, slots, way)));
     await this.until(async () => {
       const present = await this.agents();
       return names.every((name) => present.some((agent) => agent.name === name && agent.freeSlots === slots));
     });
+  }
+
+  async #startAgent(name: string, slots: number, given: AgentWay | undefined): Promise<void> {
+    const way = given ?? this.#options.agentWay?.(name) ?? {};
+    const words = ['agent', '--join', way.joinUrl ?? this.url, '--name', name, '--slots', String(slots)];
+    if (way.redisUrl !== undefined) words.push('--redis', way.redisUrl);
+    const agent = await startBroadside(words, ENV, way.place);
+    await agent.waitForLine(/ offers \d+ slots /);
+    this.#agents.set(name, agent);
   }
 
   agent(name: string): RunningProcess {
@@ -68,55 +106,8 @@ export class FaultyCluster {
     return agent;
   }
 
-  async agents(): Promise<AgentSummary[]> {
-    const response = await fetch(this.url + ROUTES.agents);
-    // The coordinator's own answer; a wrong shape fails the test that reads it.
-    return (await response.json()) as AgentSummary[];
-  }
-
-  async post(plan: Readonly<Record<string, unknown>>): Promise<string> {
-    const headers = { 'content-type': 'application/json' };
-    const response = await fetch(this.url + ROUTES.runs, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(plan),
-    });
-    const body = (await response.json()) as { readonly id?: string };
-    if (body.id === undefined) throw new Error(`not taken in: ${JSON.stringify(body)}`);
-    return body.id;
-  }
-
-  /** Undefined while the coordinator is away. */
-  async detail(runId: string): Promise<RunDetail | undefined> {
-    try {
-      const response = await fetch(`${this.url}${ROUTES.runs}/${runId}`);
-      return runDetailSchema.parse(await response.json());
-    } catch (error) {
-      if (error instanceof TypeError) return undefined;
-      throw error;
-    }
-  }
-
-  /** The agent's place of each shard: which agents have one. */
-  async report(runId: string): Promise<NonNullable<RunDetail['report']>> {
-    let detail: RunDetail | undefined;
-    await this.until(async () => {
-      detail = await this.detail(runId);
-      return detail !== undefined && isFinalState(detail.state);
-    });
-    if (detail?.report === undefined) {
-      throw new Error(`run ${runId} has no report: ${JSON.stringify(detail)}\n${this.coordinator.stderr()}`);
-    }
-    return detail.report;
-  }
-
-  /** Asks again every few milliseconds; the test's own timeout ends it. */
-  async until(holds: () => Promise<boolean> | boolean): Promise<void> {
-    while (!(await holds())) {
-      await new Promise((resolve) => {
-        setTimeout(resolve, 25);
-      });
-    }
+  override complaints(): string {
+    return this.#coordinator?.stderr() ?? '';
   }
 
   async stop(): Promise<void> {

@@ -5,7 +5,8 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withFreePort } from './free-port.js';
-import { type RunningProcess, startProcess } from './process.js';
+import { LOOPBACK, type Place } from './place.js';
+import type { RunningProcess } from './process.js';
 import { programPath } from './programs.js';
 
 export interface NginxOptions {
@@ -18,10 +19,15 @@ export interface NginxOptions {
   readonly pages?: Readonly<Record<string, string | Uint8Array>>;
   /** Directives put into the server block, for tests of one special behaviour. */
   readonly serverDirectives?: string;
+  /** Loopback unless told. */
+  readonly place?: Place;
 }
 
 /** One line of the access log. */
 export interface NginxRequest {
+  /** When nginx finished it: ms since 1970, whole ms. */
+  readonly endedAtMs: number;
+  readonly clientAddress: string;
   /** Serial number of the connection that carried the request. */
   readonly connection: number;
   /** 1 for the first request of its connection. */
@@ -39,9 +45,9 @@ export class NginxServer {
   readonly #folder: string;
   readonly #process: RunningProcess;
 
-  private constructor(port: number, folder: string, started: RunningProcess) {
+  private constructor(port: number, address: string, folder: string, started: RunningProcess) {
     this.port = port;
-    this.url = `http://127.0.0.1:${port}`;
+    this.url = `http://${address}:${port}`;
     this.#folder = folder;
     this.#process = started;
   }
@@ -54,8 +60,9 @@ export class NginxServer {
       for (const [name, content] of Object.entries(pages)) {
         await writeFile(join(folder, 'www', name), content);
       }
+      const { address } = options.place ?? LOOPBACK;
       return await withFreePort(
-        async (port) => new NginxServer(port, folder, await launch(port, folder, options)),
+        async (port) => new NginxServer(port, address, folder, await launch(port, folder, options)),
       );
     } catch (error) {
       await rm(folder, { recursive: true, force: true });
@@ -82,7 +89,8 @@ export class NginxServer {
 async function launch(port: number, folder: string, options: NginxOptions): Promise<RunningProcess> {
   const path = join(folder, 'nginx.conf');
   await writeFile(path, configuration(port, folder, options));
-  const started = await startProcess(programPath('nginx'), ['-p', folder, '-e', 'stderr', '-c', path]);
+  const place = options.place ?? LOOPBACK;
+  const started = await place.start(programPath('nginx'), ['-p', folder, '-e', 'stderr', '-c', path]);
   try {
     // The listening socket exists before this line, so a connection is accepted from here on.
     await started.waitForLine(/start worker processes/);
@@ -106,11 +114,11 @@ function configuration(port: number, folder: string, options: NginxOptions): str
     'http {',
     '  types { text/html html; }',
     `  ${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ')}`,
-    "  log_format requests '$connection $connection_requests $status $bytes_sent $request';",
+    "  log_format requests '$msec $remote_addr $connection $connection_requests $status $bytes_sent $request';",
     `  access_log ${options.isLogged === true ? `${folder}/access.log requests` : 'off'};`,
     `  keepalive_requests ${options.keepaliveRequests ?? 1000};`,
     '  server {',
-    `    listen 127.0.0.1:${port} backlog=4096;`,
+    `    listen ${(options.place ?? LOOPBACK).address}:${port} backlog=4096;`,
     `    root ${folder}/www;`,
     `    ${options.serverDirectives ?? ''}`,
     '  }',
@@ -120,8 +128,11 @@ function configuration(port: number, folder: string, options: NginxOptions): str
 }
 
 function parseLogLine(line: string): NginxRequest {
-  const [connection, requestOnConnection, status, bytesSent, ...rest] = line.split(' ');
+  const [endedAt, clientAddress, connection, requestOnConnection, status, bytesSent, ...rest] =
+    line.split(' ');
   return {
+    endedAtMs: Math.round(Number(endedAt) * 1_000),
+    clientAddress: clientAddress ?? '',
     connection: Number(connection),
     requestOnConnection: Number(requestOnConnection),
     status: Number(status),

@@ -1,16 +1,19 @@
-// A real redis-server on a free loopback port, with its files in a temporary folder.
+// A real redis-server on a free port of its place, with its files in a temporary folder.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { withFreePort } from './free-port.js';
-import { type RunningProcess, startProcess } from './process.js';
+import { LOOPBACK, type Place } from './place.js';
+import type { RunningProcess } from './process.js';
 import { programPath } from './programs.js';
 
 export interface RedisOptions {
   /** Keep every write on disk, so that `restart` after `kill` finds it again. */
   readonly isDurable?: boolean;
   readonly password?: string;
+  /** Loopback unless told. */
+  readonly place?: Place;
 }
 
 /** One redis-server. `await RedisServer.start()`, and `stop()` in afterAll. */
@@ -27,7 +30,7 @@ export class RedisServer {
     this.#options = options;
     this.#process = started;
     const credentials = options.password === undefined ? '' : `:${encodeURIComponent(options.password)}@`;
-    this.url = `redis://${credentials}127.0.0.1:${port}`;
+    this.url = `redis://${credentials}${(options.place ?? LOOPBACK).address}:${port}`;
   }
 
   static async start(options: RedisOptions = {}): Promise<RedisServer> {
@@ -66,11 +69,12 @@ export class RedisServer {
 
 async function launch(port: number, folder: string, options: RedisOptions): Promise<RunningProcess> {
   const durability = options.isDurable === true ? ['yes', 'always'] : ['no', 'no'];
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
+  const place = options.place ?? LOOPBACK;
+  const args = ['--port', String(port), '--bind', place.address, '--dir', folder, '--save', ''];
   args.push('--appendonly', durability[0] ?? 'no', '--appendfsync', durability[1] ?? 'no');
   args.push('--maxmemory-policy', 'noeviction', '--daemonize', 'no');
   if (options.password !== undefined) args.push('--requirepass', options.password);
-  const started = await startProcess(programPath('redis-server'), args);
+  const started = await place.start(programPath('redis-server'), args);
   try {
     await started.waitForLine(/Ready to accept connections/);
   } catch (error) {

@@ -1,0 +1,92 @@
+// A cluster as a person meets it, over its REST interface, directly or through a Unix socket that leads into a
+// network namespace.
+
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import {
+  type AgentSummary,
+  isFinalState,
+  type Report,
+  ROUTES,
+  type RunDetail,
+  runDetailSchema,
+} from '@broadside/shared';
+
+/** The coordinator's own address, or the path of a Unix socket that leads to it. */
+export interface Door {
+  readonly url: string;
+  readonly socketPath?: string;
+  readonly token: string;
+}
+
+export class ClusterClient {
+  readonly #door: Door;
+
+  constructor(door: Door) {
+    this.#door = door;
+  }
+
+  async agents(): Promise<AgentSummary[]> {
+    // The coordinator's own answer; a wrong shape fails the test that reads it.
+    return (await this.#ask('GET', ROUTES.agents)) as AgentSummary[];
+  }
+
+  async post(plan: Readonly<Record<string, unknown>>): Promise<string> {
+    const body = (await this.#ask('POST', ROUTES.runs, plan)) as { readonly id?: string };
+    if (body.id === undefined) throw new Error(`not taken in: ${JSON.stringify(body)}`);
+    return body.id;
+  }
+
+  /** Undefined while the coordinator is away. */
+  async detail(runId: string): Promise<RunDetail | undefined> {
+    let answer: unknown;
+    try {
+      answer = await this.#ask('GET', `${ROUTES.runs}/${runId}`);
+    } catch (error) {
+      if (error instanceof Error && 'code' in error) return undefined;
+      throw error;
+    }
+    return runDetailSchema.parse(answer);
+  }
+
+  /** The report of a run, once it has ended. */
+  async report(runId: string): Promise<Report> {
+    let detail: RunDetail | undefined;
+    await this.until(async () => {
+      detail = await this.detail(runId);
+      return detail !== undefined && isFinalState(detail.state);
+    });
+    if (detail?.report === undefined) {
+      throw new Error(`run ${runId} has no report: ${JSON.stringify(detail)}\n${this.complaints()}`);
+    }
+    return detail.report;
+  }
+
+  /** Asks again every few milliseconds; the test's own timeout ends it. */
+  async until(holds: () => Promise<boolean> | boolean): Promise<void> {
+    while (!(await holds())) {
+      await new Promise((resolve) => {
+        setTimeout(resolve, 25);
+      });
+    }
+  }
+
+  /** What the cluster's processes said, for the message of a test that fails. */
+  complaints(): string {
+    return '';
+  }
+
+  async #ask(method: string, path: string, body?: unknown): Promise<unknown> {
+    const { url, socketPath, token } = this.#door;
+    const asked = request(new URL(path, url), {
+      method,
+      ...(socketPath === undefined ? {} : { socketPath }),
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    });
+    const reply = await new Promise<IncomingMessage>((resolve, reject) => {
+      asked.once('response', resolve).once('error', reject);
+      asked.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+    return JSON.parse(await text(reply));
+  }
+}
