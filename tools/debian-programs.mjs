@@ -4,7 +4,10 @@
 import { accessSync, constants, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** @typedef {'ab' | 'initdb' | 'ip' | 'nft' | 'nginx' | 'openssl' | 'postgres' | 'psql' | 'redis-server' | 'wrk'} ProgramName */
+/**
+ * @typedef {'ab' | 'initdb' | 'ip' | 'nft' | 'nginx' | 'openssl' | 'postgres' | 'psql' | 'redis-server'
+ *   | 'wrk'} ProgramName
+ */
 
 /** @type {Readonly<Record<ProgramName, string>>} The Debian package that brings each program. */
 export const packageOfProgram = Object.freeze({

@@ -47,6 +47,7 @@ describe.runIf(canMakeHosts())(`agents ${Object.values(DELAY_MS).join(', ')} ms 
 
   it(`start together, as the target sees it (${runs} runs)`, { timeout: 60_000 + runs * 5_000 }, async () => {
     const skewsUs: number[] = [];
+    const ownUs: number[] = [];
     for (let i = 0; i < runs; i++) {
       const { report, firsts } = await run();
       expect(report.ledger.problems).toEqual([]);
@@ -54,17 +55,20 @@ describe.runIf(canMakeHosts())(`agents ${Object.values(DELAY_MS).join(', ')} ms 
       const earliest = Math.min(...firsts.values());
       skewsUs.push(...[...firsts.values()].map((atUs) => atUs - earliest));
       // What the agents say of their own starts has no part of the way in it, and none of the clocks' error.
-      const own = report.shards.map((shard) => shard.startSkewUs ?? Number.NaN);
-      expect(own.every((us) => us >= 0)).toBe(true);
+      ownUs.push(...report.shards.map((shard) => shard.startSkewUs ?? Number.NaN));
     }
+    console.log(`behind the first agent of its run: ${percentilesOf(skewsUs)} (${skewsUs.length} starts)`);
+    console.log(`behind the start instant, as the agents say: ${percentilesOf(ownUs)}`);
+    expect(ownUs.every((us) => us >= 0)).toBe(true);
+    // An agent that did not know its clock would be late by its delay at least, however quiet the machine.
     const sorted = skewsUs.toSorted((a, b) => a - b);
-    const at = (share: number): string =>
-      `${((sorted[Math.ceil(sorted.length * share) - 1] ?? 0) / 1_000).toFixed(2)} ms`;
-    console.log(
-      `behind the first agent of its run: p50 ${at(0.5)}, p90 ${at(0.9)}, p99 ${at(0.99)}, most ${at(1)}` +
-        ` (${sorted.length} starts)`,
-    );
-    // An agent that did not know its clock would be late by its delay at least.
-    expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(20_000);
+    expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(DELAY_MS.middle * 1_000);
   });
 });
+
+function percentilesOf(valuesUs: readonly number[]): string {
+  const sorted = valuesUs.toSorted((a, b) => a - b);
+  const at = (share: number): string =>
+    `${((sorted[Math.ceil(sorted.length * share) - 1] ?? 0) / 1_000).toFixed(2)} ms`;
+  return `p50 ${at(0.5)}, p90 ${at(0.9)}, p99 ${at(0.99)}, most ${at(1)}`;
+}

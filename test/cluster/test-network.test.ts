@@ -11,6 +11,10 @@ const CONNECT = `
   socket.on('error', (error) => console.log(error.code));
   socket.on('data', (bytes) => { console.log(String(bytes)); process.exit(); });
 `;
+const GREETER = `
+  const server = require('node:net').createServer((socket) => socket.end('hello'));
+  server.listen(7000, process.argv[1], () => console.log('up'));
+`;
 
 describe.runIf(canMakeHosts())('a network of hosts', () => {
   let network: TestNetwork;
@@ -53,10 +57,7 @@ describe.runIf(canMakeHosts())('a network of hosts', () => {
 
   it('is made longer by a relay on a host of its own', async () => {
     const far = await network.addHost('far');
-    const greeter = await two.start(process.execPath, [
-      '-e',
-      `require('node:net').createServer((socket) => socket.end('hello')).listen(7000, '${two.address}', () => console.log('up'))`,
-    ]);
+    const greeter = await two.start(process.execPath, ['-e', GREETER, two.address]);
     await greeter.waitForLine(/up/);
     const relay = await far.start(process.execPath, [
       RELAY,

@@ -82,9 +82,8 @@ export class TestNetwork {
     const { namespace } = host;
     this.#hosts.set(name, host);
     await ip('netns', 'add', namespace);
-    await this.#inSwitch(
-      ...['link', 'add', 'name', name, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', namespace],
-    );
+    const farEnd = ['peer', 'name', 'eth0', 'netns', namespace];
+    await this.#inSwitch('link', 'add', 'name', name, 'type', 'veth', ...farEnd);
     await this.#inSwitch('link', 'set', 'dev', name, 'master', 'bridge', 'up');
     await ip('-n', namespace, 'addr', 'add', `${host.address}/24`, 'dev', 'eth0');
     await ip('-n', namespace, 'link', 'set', 'dev', 'eth0', 'up');
