@@ -58,13 +58,11 @@ export class HostCluster {
     return new HostCluster(network, cluster, relays);
   }
 
-  /** Coordinator and Redis, but not the target, are out of the agent's reach. Undone by `network.mend`. */
-  async cutOff(agentName: string): Promise<Disturbance> {
+  /** Coordinator and Redis, but not the target, are out of the agent's reach: for `network.disturb`. */
+  cutOff(agentName: string): Disturbance {
     const { address } = this.network.host(agentName);
     const and = ['coordinator', 'redis'].map((name) => this.network.host(name).address);
-    const cut: Disturbance = { kind: 'cut', between: address, and };
-    await this.network.disturb(cut);
-    return cut;
+    return { kind: 'cut', between: address, and };
   }
 
   async stop(): Promise<void> {

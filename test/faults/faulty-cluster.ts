@@ -83,21 +83,31 @@ export class FaultyCluster extends ClusterClient {
 
   /** Starts the named agents that are not there, or are not any more. @param way theirs, instead of the usual one. */
   async haveAgents(names: readonly string[], slots: number, way?: AgentWay): Promise<void> {
-    const missing = names.filter((name) => this.#agents.get(name)?.hasEnded() !== false);
-    await Promise.all(missing.map((name) => this.#startAgent(name, slots, way)));
+    const missing = names.filter((name) => !this.isRunning(name));
+    await Promise.all(
+      missing.map(async (name) => {
+        const agent = await this.startAgent(name, slots, way);
+        await agent.waitForLine(/ offers \d+ slots /);
+      }),
+    );
     await this.until(async () => {
       const present = await this.agents();
       return names.every((name) => present.some((agent) => agent.name === name && agent.freeSlots === slots));
     });
   }
 
-  async #startAgent(name: string, slots: number, given: AgentWay | undefined): Promise<void> {
+  isRunning(name: string): boolean {
+    return this.#agents.get(name)?.hasEnded() === false;
+  }
+
+  /** Without waiting until it has joined. */
+  async startAgent(name: string, slots: number, given?: AgentWay): Promise<RunningProcess> {
     const way = given ?? this.#options.agentWay?.(name) ?? {};
     const words = ['agent', '--join', way.joinUrl ?? this.url, '--name', name, '--slots', String(slots)];
     if (way.redisUrl !== undefined) words.push('--redis', way.redisUrl);
     const agent = await startBroadside(words, ENV, way.place);
-    await agent.waitForLine(/ offers \d+ slots /);
     this.#agents.set(name, agent);
+    return agent;
   }
 
   agent(name: string): RunningProcess {

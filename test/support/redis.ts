@@ -49,6 +49,10 @@ export class RedisServer {
     return this.#process.pid;
   }
 
+  hasEnded(): boolean {
+    return this.#process.hasEnded();
+  }
+
   /** As a crash: SIGKILL. The files stay, so that `restart` can read them. */
   async kill(): Promise<void> {
     await this.#process.kill();
