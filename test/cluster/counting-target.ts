@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { Place } from '../support/place.js';
 import type { RunningProcess } from '../support/process.js';
 
-const SCRIPT = fileURLToPath(new URL('counting-target.mjs', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('counting-process.mjs', import.meta.url));
 
 export class CountingTarget {
   readonly url: string;

@@ -14,7 +14,7 @@ import {
 import { HostCluster } from './host-cluster.js';
 
 /** From the order to the end of a run, faults included: nothing that is planned here takes half as long. */
-const LIMIT_MS = 120_000;
+const LIMIT_MS = 180_000;
 
 export interface Played {
   /** What happened, in order: for whoever replays it. */

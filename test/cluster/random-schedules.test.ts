@@ -9,45 +9,51 @@ import { problemsOf, wrongsOfRun } from './wrongs-of-run.js';
 const given = process.env['FAULT_SEED'];
 const count = Number(process.env['FAULT_SCHEDULES'] ?? (given === undefined ? 12 : 1));
 const first = given === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(given);
+const options = { timeout: 120_000 + count * 300_000 };
 
-describe.runIf(canMakeHosts() && canRun('redis-server'))(
-  'a run of real processes under random faults',
-  () => {
-    let stage: FaultStage | undefined;
+describe.runIf(canMakeHosts() && canRun('redis-server'))('runs of real processes under random faults', () => {
+  const tally = { runs: 0, losses: 0, declared: 0, inconclusive: 0 };
+  let stage: FaultStage | undefined;
 
-    afterEach(async () => {
-      await stage?.close();
-    });
+  async function closeStage(): Promise<void> {
+    await stage?.close();
+    stage = undefined;
+  }
+  afterEach(closeStage);
 
-    it(`ends with books that balance, or say that they do not (seeds ${first} to ${first + count - 1})`, {
-      timeout: 60_000 + count * 180_000,
-    }, async () => {
+  /** What must not be, and how it came about; the story alone where only this seed is played. */
+  async function play(seed: number): Promise<string[]> {
+    const replay = `FAULT_SEED=${seed} npx vitest run --project e2e test/cluster/random-schedules`;
+    stage ??= await FaultStage.open();
+    const schedule = faultSchedule(seed);
+    const played = await stage.play(schedule);
+    const { report } = played.detail ?? {};
+    tally.runs++;
+    tally.losses += report?.losses?.length ?? 0;
+    if (report?.verdict.outcome === 'inconclusive') tally.inconclusive++;
+    const wrongs = wrongsOfRun(played, schedule.plan);
+    const story = [...played.story, JSON.stringify(report?.losses), JSON.stringify(report?.counters)];
+    if (report !== undefined && report.ledger.problems.length > 0) {
+      tally.declared++;
+      console.log([`declared as unbalanced: ${replay}`, problemsOf(report), ...story].join('\n'));
+    }
+    if (wrongs.length > 0 || count === 1) console.log([replay, ...wrongs, ...story].join('\n'));
+    return wrongs.map((wrong) => `${wrong} (replay: ${replay})`);
+  }
+
+  it(
+    `end with books that balance, or say that they do not (seeds ${first} to ${first + count - 1})`,
+    options,
+    async () => {
       const failures: string[] = [];
-      const tally = { runs: 0, losses: 0, declared: 0, inconclusive: 0 };
       for (let seed = first; seed < first + count; seed++) {
-        stage ??= await FaultStage.open();
-        const schedule = faultSchedule(seed);
-        const played = await stage.play(schedule);
-        const { report } = played.detail ?? {};
-        tally.runs++;
-        tally.losses += report?.losses?.length ?? 0;
-        if (report?.verdict.outcome === 'inconclusive') tally.inconclusive++;
-        const replay = `FAULT_SEED=${seed} npx vitest run --project e2e test/cluster/random-schedules`;
-        if (report !== undefined && report.ledger.problems.length > 0) {
-          tally.declared++;
-          console.log([`unbalanced and declared: ${replay}`, problemsOf(report), ...played.story].join('\n'));
-        }
-        const wrongs = wrongsOfRun(played, schedule.plan);
-        if (wrongs.length === 0 && count > 1) continue;
-        console.log([replay, ...wrongs, ...played.story, JSON.stringify(report?.losses)].join('\n'));
-        if (wrongs.length === 0) continue;
-        failures.push(`${wrongs.join('; ')} (replay: ${replay})`);
+        const wrongs = await play(seed).catch((error: unknown) => [`seed ${seed}: ${String(error)}`]);
+        failures.push(...wrongs);
         // What comes next is not to suffer from this one.
-        await stage.close();
-        stage = undefined;
+        if (wrongs.length > 0) await closeStage();
       }
       console.log(`random faults: ${JSON.stringify(tally)}`);
       expect(failures).toEqual([]);
-    });
-  },
-);
+    },
+  );
+});

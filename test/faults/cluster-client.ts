@@ -19,6 +19,9 @@ export interface Door {
   readonly token: string;
 }
 
+/** The coordinator answered that it cannot, for now. */
+class ServerError extends Error {}
+
 export class ClusterClient {
   readonly #door: Door;
 
@@ -37,13 +40,13 @@ export class ClusterClient {
     return body.id;
   }
 
-  /** Undefined while the coordinator is away. */
+  /** Undefined while the coordinator, or its store, is away. */
   async detail(runId: string): Promise<RunDetail | undefined> {
     let answer: unknown;
     try {
       answer = await this.#ask('GET', `${ROUTES.runs}/${runId}`);
     } catch (error) {
-      if (error instanceof Error && 'code' in error) return undefined;
+      if (error instanceof Error && ('code' in error || error instanceof ServerError)) return undefined;
       throw error;
     }
     return runDetailSchema.parse(answer);
@@ -62,9 +65,16 @@ export class ClusterClient {
     return detail.report;
   }
 
-  /** Asks again every few milliseconds; the test's own timeout ends it. */
-  async until(holds: () => Promise<boolean> | boolean): Promise<void> {
+  /** Asks again every few milliseconds; the test's own timeout ends it where no limit is given. */
+  async until(
+    holds: () => Promise<boolean> | boolean,
+    limitMs: number = Number.POSITIVE_INFINITY,
+  ): Promise<void> {
+    const startMs = performance.now();
     while (!(await holds())) {
+      if (performance.now() - startMs > limitMs) {
+        throw new Error(`not so within ${limitMs} ms: ${holds.toString()}\n${this.complaints()}`);
+      }
       await new Promise((resolve) => {
         setTimeout(resolve, 25);
       });
@@ -87,6 +97,8 @@ export class ClusterClient {
       asked.once('response', resolve).once('error', reject);
       asked.end(body === undefined ? undefined : JSON.stringify(body));
     });
-    return JSON.parse(await text(reply));
+    const answer = await text(reply);
+    if ((reply.statusCode ?? 0) >= 500) throw new ServerError(`${path}: ${answer}`);
+    return JSON.parse(answer);
   }
 }

@@ -1,7 +1,7 @@
 // A target that knows how many requests came for each path, and tells whoever asks at its Unix socket: one JSON object.
 // Requests are never pipelined here and fit a segment, so what is read at once is one.
 //
-// Usage: node counting-target.mjs ADDRESS SOCKET_PATH DELAY_MS
+// Usage: node counting-process.mjs ADDRESS SOCKET_PATH DELAY_MS
 
 import { createServer } from 'node:net';
 
