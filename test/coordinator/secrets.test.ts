@@ -4,11 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { planSchema, ROUTES, type RunDetail, splitPlan } from '@broadside/shared';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunRepository } from '../../apps/coordinator/dist/run/run.repository.js';
 import { openStore, type Store } from '../../apps/coordinator/dist/storage/store.js';
+import { StorePatience } from '../../apps/coordinator/dist/storage/store-patience.js';
 import { CoordinatorUnderTest, plan } from './coordinator-under-test.js';
 
+const patience = new StorePatience({ log: pino({ level: 'silent' }) });
 const SECRET = 'kept-to-ourselves';
 const ENCODED = Buffer.from(`me:${SECRET}`).toString('base64');
 const KEY_LINE = 'MC4CAQAwBQYDK2VwBCIEIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f';
@@ -85,7 +88,7 @@ describe('the store', () => {
   });
 
   it('keeps them as long as the run goes on, and forgets them with its end', async () => {
-    const runs = new RunRepository(store);
+    const runs = new RunRepository(store, patience);
     const checked = planSchema.parse(secretPlan);
     const rowsOf = async (id: string): Promise<string> =>
       JSON.stringify([
@@ -111,7 +114,7 @@ describe('the store', () => {
   });
 
   it('leaves a plan without secrets as it was', async () => {
-    const runs = new RunRepository(store);
+    const runs = new RunRepository(store, patience);
     const plain = planSchema.parse({ ...plan, headers: ['A: b'] });
     await runs.insert({ id: 'plain', plan: plain, createdAt: new Date() });
     const [shard] = splitPlan(plain, 'plain', 1);

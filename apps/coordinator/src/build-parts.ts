@@ -21,6 +21,7 @@ import { RunRepository } from './run/run.repository.js';
 import { RunService } from './run/run.service.js';
 import { ShardQueue } from './shard/shard-queue.js';
 import type { Store } from './storage/store.js';
+import { StorePatience } from './storage/store-patience.js';
 
 export interface PartsInput {
   readonly config: Config;
@@ -51,7 +52,8 @@ export interface Building {
 export function buildParts({ config, store, wiring, access, log }: PartsInput): Parts {
   const events = new CoordinatorEvents();
   const registry = new AgentRegistry(systemClock);
-  const intervals = new IntervalRepository(store);
+  const patience = new StorePatience({ log });
+  const intervals = new IntervalRepository(store, patience);
   const writer = new IntervalWriter(intervals, log);
   const queue = new ShardQueue(wiring, log);
   const runs = new RunService({
@@ -59,7 +61,7 @@ export function buildParts({ config, store, wiring, access, log }: PartsInput): 
     queue,
     writer,
     intervals,
-    runs: new RunRepository(store),
+    runs: new RunRepository(store, patience),
     events,
     clock: systemClock,
     timers: systemTimers,

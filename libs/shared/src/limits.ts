@@ -65,6 +65,8 @@ export const LIMITS = {
   readyTimeoutMs: 30_000,
   /** Time between the order to start and the start: must cover the slowest way from coordinator to agent. */
   startDelayMs: 100,
+  /** How long a run waits for a store that is away or full; what is measured meanwhile is kept in memory. */
+  storePatienceMs: 60_000,
   /** Longest time that all last intervals and results may take after the load has ended. */
   closeTimeoutMs: 30_000,
   /** Seconds of a run that the report and the watchers see one by one; a longer run is folded. */

@@ -50,14 +50,4 @@ describe('the interval writer', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(events).toEqual(['stored']);
   });
-
-  it('tries again when the store was away for a moment', async () => {
-    let tries = 0;
-    const writer = new IntervalWriter(
-      { append: () => (++tries === 1 ? Promise.reject(new Error('away')) : Promise.resolve()) },
-      log,
-    );
-    await writer.write(frameOf(0));
-    expect(tries).toBe(2);
-  });
 });

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { StoredFrame } from './interval.repository.js';
 
 export interface FrameSink {
+  /** Waits for a store that is away; rejects when that takes too long. */
   append(frames: readonly StoredFrame[]): Promise<void>;
 }
 
@@ -16,8 +17,6 @@ const MAX_BATCH_FRAMES = 500;
 const MAX_BATCH_BYTES = 4 * 1_024 * 1_024;
 /** Above this agents are not read any more, until half of it is stored. */
 const MAX_PENDING_BYTES = 32 * 1_024 * 1_024;
-/** A store that was away for a moment gets another try of the same batch. */
-const RETRY_DELAYS_MS = [100, 500, 2_000] as const;
 
 /**
  * Stores frames in batches: while one statement is on its way, everything that arrives becomes the next. So
@@ -64,7 +63,7 @@ export class IntervalWriter {
     while (this.#pending.length > 0) {
       const batch = this.#takeBatch();
       try {
-        await this.#store(batch.map((each) => each.frame));
+        await this.#sink.append(batch.map((each) => each.frame));
         for (const each of batch) each.resolve();
       } catch (error) {
         this.#log.error({ err: error }, `the store did not take ${batch.length} intervals`);
@@ -83,21 +82,6 @@ export class IntervalWriter {
       count++;
     }
     return this.#pending.splice(0, count);
-  }
-
-  async #store(frames: readonly StoredFrame[]): Promise<void> {
-    for (const delayMs of RETRY_DELAYS_MS) {
-      try {
-        await this.#sink.append(frames);
-        return;
-      } catch (error) {
-        this.#log.warn({ err: error }, `storing ${frames.length} intervals failed; trying again`);
-      }
-      await new Promise<void>((resolve) => {
-        setTimeout(resolve, delayMs);
-      });
-    }
-    await this.#sink.append(frames);
   }
 
   #freeRoom(batch: readonly Pending[]): void {

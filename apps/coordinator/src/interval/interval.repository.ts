@@ -1,6 +1,7 @@
 import { decodeInterval, type Interval, type ShardAttempt } from '@broadside/shared';
 import { sql } from 'kysely';
 import type { Store } from '../storage/store.js';
+import type { StorePatience } from '../storage/store-patience.js';
 
 /** One frame as it is stored. */
 export interface StoredFrame extends ShardAttempt {
@@ -8,12 +9,14 @@ export interface StoredFrame extends ShardAttempt {
   readonly frame: Uint8Array;
 }
 
-/** Interval frames in the store. */
+/** Interval frames in the store; waits for a store that is away. */
 export class IntervalRepository {
   readonly #store: Store;
+  readonly #patience: StorePatience;
 
-  constructor(store: Store) {
+  constructor(store: Store, patience: StorePatience) {
     this.#store = store;
+    this.#patience = patience;
   }
 
   /**
@@ -33,7 +36,7 @@ export class IntervalRepository {
       end,
     );
     const column = (of: (frame: StoredFrame) => number): number[] => frames.map(of);
-    await sql`
+    const insert = sql`
       insert into intervals (run_id, shard_index, attempt, number, frame)
       select run_id, shard_index, attempt, number, substring(${block}::bytea from first for size)
       from unnest(
@@ -44,19 +47,20 @@ export class IntervalRepository {
         ${offsets}::integer[],
         ${column(({ frame }) => frame.length)}::integer[]
       ) as given (run_id, shard_index, attempt, number, first, size)
-      on conflict do nothing`.execute(this.#store.db);
+      on conflict do nothing`;
+    await this.#patience.ask(`${frames.length} intervals`, () => insert.execute(this.#store.db));
   }
 
   /** All stored intervals of one attempt, in order. */
   async load(attempt: ShardAttempt): Promise<Interval[]> {
-    const rows = await this.#store.db
+    const select = this.#store.db
       .selectFrom('intervals')
       .select('frame')
       .where('run_id', '=', attempt.runId)
       .where('shard_index', '=', attempt.shardIndex)
       .where('attempt', '=', attempt.attempt)
-      .orderBy('number')
-      .execute();
+      .orderBy('number');
+    const rows = await this.#patience.ask('a question for intervals', () => select.execute());
     return rows.map((row) => decodeInterval(row.frame));
   }
 }

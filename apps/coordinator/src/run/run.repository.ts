@@ -19,6 +19,7 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import { storableJson, storableText } from '../storage/storable-text.js';
 import type { Store } from '../storage/store.js';
+import type { StorePatience } from '../storage/store-patience.js';
 import { type RunNotes, runNotesSchema } from './run-notes.js';
 
 /** Of one statement. */
@@ -78,9 +79,12 @@ export interface ShardChange {
 /** Runs and their shards in the store. */
 export class RunRepository {
   readonly #store: Store;
+  readonly #patience: StorePatience;
 
-  constructor(store: Store) {
+  /** @param patience with a store that is away, for what runs write; whoever asks gets an answer at once. */
+  constructor(store: Store, patience: StorePatience) {
     this.#store = store;
+    this.#patience = patience;
   }
 
   async insert(run: NewRun): Promise<void> {
@@ -91,7 +95,7 @@ export class RunRepository {
   }
 
   async change(runId: string, change: RunChange): Promise<void> {
-    await this.#store.db
+    const update = this.#store.db
       .updateTable('runs')
       .set({
         state: change.state,
@@ -101,9 +105,11 @@ export class RunRepository {
         ...(change.report === undefined ? {} : { report: storableJson(change.report) }),
         ...(change.notes === undefined ? {} : { notes: storableJson(change.notes) }),
       })
-      .where('id', '=', runId)
-      .execute();
-    if (isFinalState(change.state)) await this.#forgetSecrets(runId);
+      .where('id', '=', runId);
+    await this.#patience.ask(`the state of run ${runId}`, () => update.execute());
+    if (isFinalState(change.state)) {
+      await this.#patience.ask(`the end of run ${runId}`, () => this.#forgetSecrets(runId));
+    }
   }
 
   /** Nothing of a run that has ended is carried out again, so nobody needs its keys and passwords any more. */
@@ -123,7 +129,7 @@ export class RunRepository {
 
   async insertShards(shards: readonly AssignedShard[]): Promise<void> {
     for (let from = 0; from < shards.length; from += MAX_ROWS) {
-      await this.#store.db
+      const insert = this.#store.db
         .insertInto('shards')
         .values(
           shards.slice(from, from + MAX_ROWS).map(({ shard, agentId, agentName, group, startSlice }) => ({
@@ -138,7 +144,8 @@ export class RunRepository {
             shard: JSON.stringify(shard),
           })),
         )
-        .execute();
+        .onConflict((conflict) => conflict.doNothing());
+      await this.#patience.ask('shards', () => insert.execute());
     }
   }
 
@@ -153,7 +160,7 @@ export class RunRepository {
           ${startSlice ?? null}::integer, ${totals ?? null}::bytea,
           ${fatal === undefined ? null : storableJson(fatal)}::jsonb)`,
       );
-      await sql`
+      const update = sql`
         update shards set
           state = given.state,
           start_slice = coalesce(given.start_slice, shards.start_slice),
@@ -162,7 +169,8 @@ export class RunRepository {
         from (values ${sql.join(rows)})
           as given (run_id, shard_index, attempt, state, start_slice, totals, fatal)
         where shards.run_id = given.run_id and shards.shard_index = given.shard_index
-          and shards.attempt = given.attempt`.execute(this.#store.db);
+          and shards.attempt = given.attempt`;
+      await this.#patience.ask('the states of shards', () => update.execute(this.#store.db));
     }
   }
 
