@@ -7,14 +7,13 @@ import {
   HISTOGRAM,
   type HistogramName,
   type Interval,
-  type Latency,
-  lowestValueOf,
   type Report,
   type ShardTotals,
 } from '@broadside/shared';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAbReport } from '../support/ab-shape.js';
+import { binsOf, expectBins, sum } from '../support/added-up.js';
 import { PostgresServer } from '../support/postgres.js';
 import type { RunningProcess } from '../support/process.js';
 import { canRun } from '../support/programs.js';
@@ -163,32 +162,4 @@ async function readStore(url: string, runId: string): Promise<Stored> {
   } finally {
     await client.end();
   }
-}
-
-function expectBins(latency: Latency, shards: readonly ShardTotals[], names: readonly HistogramName[]): void {
-  const bins = [...binsOf(shards, names)].sort(([a], [b]) => a - b);
-  expect(latency.bins).toEqual(bins.map(([index, count]) => [lowestValueOf(index), count]));
-  expect(latency.count).toBe(sum(bins.map(([, count]) => count)));
-}
-
-/** Bucket index to count, added by hand. */
-function binsOf(
-  parts: readonly (ShardTotals | Interval)[],
-  names: readonly HistogramName[],
-): ReadonlyMap<number, number> {
-  const bins = new Map<number, number>();
-  for (const part of parts) {
-    for (const name of names) {
-      const sparse = part.histograms[HISTOGRAM[name]];
-      if (sparse === undefined) continue;
-      for (const [i, index] of sparse.indexes.entries()) {
-        bins.set(index, (bins.get(index) ?? 0) + (sparse.counts[i] ?? 0));
-      }
-    }
-  }
-  return new Map([...bins].sort(([a], [b]) => a - b));
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((a, b) => a + b, 0);
 }

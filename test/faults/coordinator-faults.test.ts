@@ -1,8 +1,11 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import { COUNTER_NAMES, counterOf } from '@broadside/shared';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { expectBins, sum } from '../support/added-up.js';
 import { canRun } from '../support/programs.js';
 import { WellBehavedTarget } from '../targets/well-behaved-target.js';
 import { FaultyCluster } from './faulty-cluster.js';
+import { ownTotals } from './own-totals.js';
 
 const NAMES = ['one', 'two', 'three'];
 const DELAY_MS = 20;
@@ -46,8 +49,16 @@ describe.runIf(canRun('redis-server'))('in the middle of a run', () => {
     await cluster.startCoordinator();
     const report = await cluster.report(runId);
     console.log(`the coordinator was back after ${Math.round(performance.now() - sinceMs)} ms, run included`);
-    // Equal to the agents' own totals in every counter and bin: else the ledger would name what is not.
     expect(report.ledger.problems).toEqual([]);
+    // Equal to the agents' own totals, as they left them in the queue, in every counter and bin.
+    const own = await ownTotals(cluster.redis.url, report);
+    expect(own).toHaveLength(3);
+    for (const name of COUNTER_NAMES) {
+      expect(report.counters[name], name).toBe(sum(own.map((totals) => counterOf(totals.counters, name))));
+    }
+    expectBins(report.latency.total, own, ['fresh', 'reused']);
+    expectBins(report.latency.wait, own, ['wait']);
+    expectBins(report.latency.connect, own, ['connect']);
     expect(report.losses).toBeUndefined();
     expect(report.counters).toMatchObject({ planned: 2_000, sent: 2_000, completed: 2_000 });
     expect(report.latency.total.count).toBe(2_000);

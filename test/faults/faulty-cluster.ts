@@ -12,7 +12,8 @@ import { ClusterClient, type Door } from './cluster-client.js';
 
 /** Long enough for a coordinator that others can reach. */
 const TOKEN = 'an-api-token-of-this-test';
-const ENV = { BROADSIDE_JOIN_TOKEN: 'a-join-token-of-this-test', BROADSIDE_TOKEN: TOKEN };
+export const JOIN_TOKEN = 'a-join-token-of-this-test';
+const ENV = { BROADSIDE_JOIN_TOKEN: JOIN_TOKEN, BROADSIDE_TOKEN: TOKEN };
 
 /** Beside other things on a busy machine; only what hangs takes so long. */
 const START_LIMIT_MS = 120_000;
