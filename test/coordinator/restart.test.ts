@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROUTES, type RunSummary } from '@broadside/shared';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openStore } from '../../apps/coordinator/dist/storage/store.js';
 import { startProcess } from '../support/process.js';
 import { CoordinatorUnderTest, plan } from './coordinator-under-test.js';
 
@@ -41,5 +42,27 @@ describe('a coordinator that starts again after a crash', () => {
     } finally {
       await under.coordinator.close();
     }
+  });
+
+  it('finds that an attempt which its agent would not take did nothing', async () => {
+    const under = await CoordinatorUnderTest.start({ dataDir });
+    const draining = { code: 'AGENT_DRAINING', message: 'the agent is leaving' };
+    await under.join({ agentId: 'leaving', slots: 1, refusesWith: draining });
+    await under.join({ agentId: 'staying', slots: 1 });
+    const { report } = await under.finished(await under.post({ ...plan, slots: 1 }));
+    await under.dismissAgents();
+    await under.coordinator.close();
+    expect(report?.ledger.problems).toEqual([]);
+    const store = await openStore({ dataDir });
+    const rows = await store.db
+      .selectFrom('shards')
+      .select(['agent_id', 'state'])
+      .orderBy('attempt')
+      .execute();
+    await store.close();
+    expect(rows).toEqual([
+      { agent_id: 'leaving', state: 'unused' },
+      { agent_id: 'staying', state: 'finished' },
+    ]);
   });
 });

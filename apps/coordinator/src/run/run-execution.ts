@@ -277,13 +277,14 @@ export class RunExecution {
 
   /** Takes back the shards that no slot has claimed; the run does not wait for them. */
   #withdraw(): void {
-    const { shards, groups, books } = this.#parts;
+    const { shards, groups, books, journal } = this.#parts;
     for (const progress of shards.all) {
       if (progress.isReady || progress.hasEnded) continue;
       void groups.withdraw(progress).then((isBack) => {
         if (!isBack || progress.isReady || progress.hasEnded) return;
         progress.didNothing = true;
         books.end(progress);
+        journal.saveShard(progress);
         this.#checkEnd();
       });
     }

@@ -31,7 +31,7 @@ export class RunLosses {
 
   /** The agent could not prepare the shard: without it the run is not the plan, unless another one can. */
   refused(agentId: string, attempt: ShardAttempt, fatal: Fatal): void {
-    const { shards, barrier, reissue, books } = this.#parts;
+    const { shards, barrier, reissue, books, journal } = this.#parts;
     const progress = shards.find(agentId, attempt);
     if (progress === undefined || progress.hasEnded) return;
     if (barrier.isOpen) {
@@ -40,6 +40,8 @@ export class RunLosses {
     }
     progress.didNothing = true;
     books.end(progress);
+    // A restarted coordinator would take it for one that began, and miss its intervals.
+    journal.saveShard(progress);
     if (fatal.code === 'AGENT_DRAINING') this.#loseBeforeStart(progress);
     else {
       progress.fatal = fatal;
