@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type AgentOptions, startAgent } from '@broadside/agent';
 import { BroadsideError, shardQueueOf } from '@broadside/shared';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -45,6 +48,30 @@ describe('an agent that joins', () => {
     await agent.close();
     expect(queue.isClosed).toBe(true);
     await expect(agent.closed).resolves.toEqual({});
+  });
+
+  it('measures what a slot can do before it joins, once for a machine', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'broadside-capacity-'));
+    bench.later(() => rm(folder, { recursive: true }));
+    const capacityFile = join(folder, 'capacity.json');
+    const coordinator = await bench.openCoordinator();
+    const measured = (): number | undefined => coordinator.all('hello').at(-1)?.capacityHz;
+    // A machine that is too busy to be measured in time is measured by the next one.
+    while (measured() === undefined) await (await bench.join(coordinator, { capacityFile })).agent.close();
+    const first = measured();
+    expect(first).toBeGreaterThan(100);
+    await bench.join(coordinator, { capacityFile });
+    expect(measured()).toBe(first);
+    await bench.join(coordinator, { capacityFile, weight: 2 });
+    const byHand = coordinator.all('hello').at(-1);
+    expect(byHand).toMatchObject({ weight: 2 });
+    expect(byHand).not.toHaveProperty('capacityHz');
+  });
+
+  it('joins all the same where what was measured cannot be kept', async () => {
+    const coordinator = await bench.openCoordinator();
+    await bench.join(coordinator, { capacityFile: '/dev/null/capacity.json' });
+    expect(coordinator.all('hello')).toHaveLength(1);
   });
 
   it('measures how far the clock of the coordinator is from its own', async () => {

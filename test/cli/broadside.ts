@@ -1,6 +1,8 @@
 // The built command as a child process, and a target for it.
 
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LOOPBACK, type Place } from '../support/place.js';
 import {
@@ -12,8 +14,12 @@ import {
 
 export const MAIN = fileURLToPath(new URL('../../apps/cli/dist/main.js', import.meta.url));
 
-/** What a developer may have set must not reach the command under test. */
-const CLEAN: Readonly<Record<string, undefined>> = {
+/**
+ * What a developer may have set must not reach the command under test, and what it keeps must not stay in a home
+ * directory. All tests share one folder, so that a machine measures itself once.
+ */
+const CLEAN: Readonly<Record<string, string | undefined>> = {
+  XDG_CACHE_HOME: join(tmpdir(), 'broadside-tests-cache'),
   BROADSIDE_COORDINATOR: undefined,
   BROADSIDE_TOKEN: undefined,
   BROADSIDE_TOKEN_FILE: undefined,

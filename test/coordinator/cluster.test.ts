@@ -1,4 +1,5 @@
 import { type Agent, startAgent } from '@broadside/agent';
+import type { PlanInput } from '@broadside/shared';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RedisServer } from '../support/redis.js';
@@ -48,6 +49,45 @@ describe('a coordinator on Redis with three agents', () => {
     for (const { planned, completed, failed, inFlight } of report?.seconds ?? []) {
       balance += planned - completed - failed;
       expect(balance).toBe(inFlight);
+    }
+  });
+
+  it('gives each slot its share by weight, exactly, unless the plan wants equal shares', async () => {
+    const { url: coordinatorUrl, joinToken } = under.coordinator;
+    const strong = await startAgent({
+      coordinatorUrl,
+      joinToken,
+      name: 'strong',
+      slots: 1,
+      weight: 3,
+      logger,
+    });
+    try {
+      const sharesOf = async (wish: Partial<PlanInput>): Promise<Map<string, (number | undefined)[]>> => {
+        const plan = { target: target.url, requests: 6_003, connections: 60, slots: 4, ...wish };
+        const { report } = await under.finished(await under.post(plan));
+        expect(report?.ledger.problems).toEqual([]);
+        expect(report?.counters).toMatchObject({ planned: 6_003, completed: 6_003 });
+        const names = new Map(report?.agents.map(({ agentId, name }) => [agentId, name]));
+        return new Map(
+          report?.shards.map(({ agentId, connections, requests }) => [
+            names.get(agentId) ?? '',
+            [connections, requests],
+          ]),
+        );
+      };
+      const closed = await sharesOf({});
+      expect(closed.get('strong')?.[0]).toBe(30);
+      expect([3_001, 3_002]).toContain(closed.get('strong')?.[1]);
+      expect(closed.get('one')?.[0]).toBe(10);
+      const paced = await sharesOf({ rate: 12_000 });
+      // 6 numbers to a round, three of them dealt to the strong one.
+      expect(paced.get('strong')?.[0]).toBe(30);
+      expect([3_001, 3_002]).toContain(paced.get('strong')?.[1]);
+      const equal = await sharesOf({ weights: 'equal' });
+      expect([...equal.values()].map(([connections]) => connections)).toEqual([15, 15, 15, 15]);
+    } finally {
+      await strong.close();
     }
   });
 });

@@ -1,6 +1,6 @@
 import { availableParallelism, hostname } from 'node:os';
 import { type Clock, monotonicClock, TRANSPORT_WISHES, type TransportWish } from '@broadside/engine/host';
-import { BroadsideError, type Labels, labelsSchema } from '@broadside/shared';
+import { BroadsideError, type Labels, LIMITS, labelsSchema } from '@broadside/shared';
 import { type Logger, pino } from 'pino';
 import type { ShardQueueWiring } from './queue/shard-queue-wiring.js';
 
@@ -12,6 +12,13 @@ export interface AgentOptions {
   readonly name?: string;
   /** Shards at a time, one engine thread each; the number of cores unless told. */
   readonly slots?: number;
+  /** How much of a run each slot gets, compared with a usual one; absent: by its capacity, where that is measured. */
+  readonly weight?: number;
+  /**
+   * The file that keeps what was measured of this machine: the agent measures its capacity before it joins, where
+   * the file does not have it. Absent: it does not, and its slots count as usual ones.
+   */
+  readonly capacityFile?: string;
   /** What plans may choose this agent by. */
   readonly labels?: Labels;
   /** The coordinator's own queue, for an agent in the same process. Stays the caller's to close. */
@@ -31,10 +38,12 @@ export interface AgentOptions {
 
 /** The options with every default filled in and every value checked. */
 export interface CheckedOptions
-  extends Required<Omit<AgentOptions, 'coordinatorUrl' | 'queue' | 'redisUrl'>> {
+  extends Required<Omit<AgentOptions, 'coordinatorUrl' | 'queue' | 'redisUrl' | 'weight' | 'capacityFile'>> {
   readonly coordinatorUrl: URL;
   readonly queue: ShardQueueWiring | undefined;
   readonly redisUrl: string | undefined;
+  readonly weight: number | undefined;
+  readonly capacityFile: string | undefined;
 }
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
@@ -43,6 +52,7 @@ const MAX_SLOTS = 1_024;
 /** @throws BroadsideError naming the first wrong value. */
 export function checkOptions(options: AgentOptions): CheckedOptions {
   const { joinToken, queue, redisUrl, random = Math.random, clock = monotonicClock } = options;
+  const { weight, capacityFile } = options;
   const { logger = pino({ level: 'silent' }), transport = 'auto' } = options;
   const name = options.name ?? hostname();
   const slots = options.slots ?? Math.min(availableParallelism(), MAX_SLOTS);
@@ -51,6 +61,10 @@ export function checkOptions(options: AgentOptions): CheckedOptions {
   }
   if (name.length < 1 || name.length > 255) {
     throw new BroadsideError('invalid', 'the name of an agent must have 1 to 255 characters');
+  }
+  if (weight !== undefined && !(weight >= LIMITS.minWeight && weight <= LIMITS.maxWeight)) {
+    const range = `${LIMITS.minWeight} to ${LIMITS.maxWeight}`;
+    throw new BroadsideError('invalid', `the weight of a slot must be a number from ${range}`);
   }
   const labels = labelsSchema.safeParse(options.labels ?? {});
   if (!labels.success) {
@@ -69,6 +83,8 @@ export function checkOptions(options: AgentOptions): CheckedOptions {
     name,
     slots,
     labels: labels.data,
+    weight,
+    capacityFile,
     queue,
     redisUrl,
     transport,

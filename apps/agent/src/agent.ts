@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { BROADSIDE_VERSION, BroadsideError, PROTOCOL_VERSION, type QueueAddress } from '@broadside/shared';
 import { type AgentOptions, type CheckedOptions, checkOptions } from './agent-options.js';
+import { knownCapacity } from './capacity/known-capacity.js';
 import { checkShardFits } from './machine/check-shard-fits.js';
 import { describeMachine } from './machine/describe-machine.js';
 import { connectRedisWiring } from './queue/redis-wiring.js';
@@ -58,6 +59,9 @@ class RunningAgent implements Agent {
   readonly slots: number;
   readonly closed: Promise<AgentEnd>;
   readonly #options: CheckedOptions;
+  readonly #machine = describeMachine();
+  /** Requests per second of a slot, once it is measured. */
+  #capacityHz: number | undefined;
   readonly #pool: SlotPool;
   readonly #uplink: Uplink;
   readonly #attempts: ShardAttempts;
@@ -100,6 +104,8 @@ class RunningAgent implements Agent {
     try {
       // Not waited for: a shard that comes sooner waits for the one thread that it needs.
       this.#pool.warmUp().catch((error: unknown) => logger.error({ error }, 'cannot start engine threads'));
+      await this.#measure();
+      this.#assertStaying();
       const welcome = await this.#uplink.connect();
       this.#queue = welcome.queue;
       const wiring = await this.#chooseQueue(welcome.queue);
@@ -127,6 +133,19 @@ class RunningAgent implements Agent {
     logger.info({ agent: this.id, slots: this.slots }, `agent ${this.name} is ready`);
   }
 
+  /** Where somebody has said what its slots weigh, nothing needs to be measured. */
+  async #measure(): Promise<void> {
+    const { capacityFile, weight, logger, transport } = this.#options;
+    if (capacityFile === undefined || weight !== undefined) return;
+    this.#capacityHz = await knownCapacity({
+      file: capacityFile,
+      runInSlot: (shard, events) => this.#pool.run(shard, events),
+      machine: this.#machine,
+      settings: { slots: this.slots, transport, version: BROADSIDE_VERSION },
+      logger,
+    });
+  }
+
   drain(): Promise<void> {
     return this.#leave(DRAIN_TIMEOUT_MS);
   }
@@ -144,20 +163,23 @@ class RunningAgent implements Agent {
   }
 
   #createUplink(): Uplink {
-    const { coordinatorUrl, joinToken, labels, clock, random, logger, connectTimeoutMs } = this.#options;
+    const { coordinatorUrl, joinToken, labels, weight, clock, random, logger, connectTimeoutMs } =
+      this.#options;
     return new Uplink({
       coordinatorUrl,
       joinToken,
-      greeting: {
+      greeting: () => ({
         kind: 'hello',
         protocol: PROTOCOL_VERSION,
         agentId: this.id,
         name: this.name,
         version: BROADSIDE_VERSION,
         slots: this.slots,
-        machine: describeMachine(),
+        machine: this.#machine,
         ...(Object.keys(labels).length === 0 ? {} : { labels }),
-      },
+        ...(this.#capacityHz === undefined ? {} : { capacityHz: this.#capacityHz }),
+        ...(weight === undefined ? {} : { weight }),
+      }),
       attempts: () => this.#attempts.list(),
       freeSlots: () => (this.#leaving === undefined ? this.#pool.freeCount : 0),
       events: {

@@ -76,6 +76,12 @@ export const LIMITS = {
   /** How long a run may wait for its slots: unless its plan says otherwise, and at most. */
   defaultWaitMs: 3_600_000,
   maxWaitMs: 7 * 24 * 3_600_000,
+  /** Of a slot, where it is given by hand: a tenth of a usual one to ten. */
+  minWeight: 0.1,
+  maxWeight: 10,
+  /** Numbers of one shard in one round of a schedule, and longest round of all shards (plan/deal.ts). */
+  maxLanes: 100,
+  maxRound: 1_000_000,
   /** Labels of one agent, and of one plan. */
   maxLabels: 16,
   /** Watchers of the live stream, and how much one slow watcher may hold back. */

@@ -42,8 +42,8 @@ export interface UplinkOptions {
   /** `http://host:port` or `https://host:port`. */
   readonly coordinatorUrl: URL;
   readonly joinToken: string;
-  /** What the greeting says, without the attempts. */
-  readonly greeting: Omit<Hello, 'attempts'>;
+  /** What a greeting says, without the attempts. */
+  readonly greeting: () => Omit<Hello, 'attempts'>;
   /** Attempts that are alive at the moment of a greeting. */
   readonly attempts: () => ShardAttempt[];
   readonly freeSlots: () => number;
@@ -174,7 +174,7 @@ export class Uplink {
         coordinatorUrl: this.#options.coordinatorUrl,
         joinToken: this.#options.joinToken,
         greetingTimeoutMs: timeoutMs,
-        hello: () => JSON.stringify({ ...this.#options.greeting, attempts: this.#options.attempts() }),
+        hello: () => JSON.stringify({ ...this.#options.greeting(), attempts: this.#options.attempts() }),
         onWelcome: (welcome) => {
           this.#begin(welcome);
           onWelcome(welcome);

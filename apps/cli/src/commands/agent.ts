@@ -15,6 +15,7 @@ const FLAGS = {
   slots: { type: 'string' },
   name: { type: 'string' },
   label: { type: 'string', multiple: true },
+  weight: { type: 'string' },
   redis: { type: 'string' },
   transport: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
@@ -43,7 +44,8 @@ export async function execute(words: readonly string[]): Promise<number> {
   const labels = parseLabels(values.label ?? []);
   if (typeof labels === 'string') throw new CliError(EXIT.usage, `--label ${labels}`);
   const redisUrl = values.redis ?? fromEnvironment('BROADSIDE_REDIS_URL');
-  const { startAgent } = await import('@broadside/agent');
+  const weight = weightOf(values.weight);
+  const { capacityCacheFile, startAgent } = await import('@broadside/agent');
   const signals = new StopSignals();
   const agent = await startAgent({
     coordinatorUrl: url,
@@ -51,6 +53,7 @@ export async function execute(words: readonly string[]): Promise<number> {
     ...(slots === undefined ? {} : { slots }),
     ...(values.name === undefined ? {} : { name: values.name }),
     labels,
+    ...(weight === undefined ? { capacityFile: capacityCacheFile(process.env) } : { weight }),
     ...(redisUrl === undefined ? {} : { redisUrl }),
     ...(transport === undefined ? {} : { transport }),
   });
@@ -67,6 +70,15 @@ export async function execute(words: readonly string[]): Promise<number> {
   if (end.error !== undefined) throw end.error;
   // To be drained is the usual end of an agent, so it is a success.
   return EXIT.ok;
+}
+
+/** @throws CliError with EXIT.usage. */
+function weightOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const weight = /^\d{1,4}(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN;
+  if (weight >= LIMITS.minWeight && weight <= LIMITS.maxWeight) return weight;
+  const range = `${LIMITS.minWeight} to ${LIMITS.maxWeight}`;
+  throw new CliError(EXIT.usage, `--weight ${JSON.stringify(text)}: must be a number from ${range}`);
 }
 
 async function joinToken(flags: TokenFlags): Promise<string> {

@@ -8,6 +8,7 @@ what was measured is delivered; a second signal leaves at once.
   --token-file FILE   file that holds the join token (or BROADSIDE_JOIN_TOKEN_FILE)
   --slots N           number of slots, one engine thread each (one per core)
   --name TEXT         name in reports (the host's name)
+  --weight N          share of each slot, compared with a usual one, like 2 or 0.5 (by its measured capacity)
   --label NAME=VALUE  what runs may choose agents by, like zone=eu; may be repeated
   --redis URL         address of Redis, if it differs from what the coordinator says (BROADSIDE_REDIS_URL)
   --transport WHICH   auto, io_uring, epoll or socket (auto, or BROADSIDE_TRANSPORT)

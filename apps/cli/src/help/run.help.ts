@@ -41,6 +41,7 @@ Flags override the plan file.
       --ciphers LIST       in OpenSSL's form
       --resume-sessions    new connections resume a TLS session
       --slots N            number of engine threads (as many as are free)
+      --weights WHICH      share of each slot: by its capacity, or equal (capacity)
       --on NAME=VALUE      only on agents with this label, like zone=eu; may be repeated
       --max-wait TIME      longest time to wait for the slots (1h)
       --on-agent-loss WHAT load of a lost agent: rebalance, continue without, or abort (rebalance)
@@ -56,7 +57,7 @@ A plan file has the same names: target, requests, duration, connections, method,
 httpVersion, keepAlive, user, connectTimeout, bind, addresses, socketBufferBytes, unixSocket, proxy, proxyUser,
 tls (verify, ca, cert, key, serverName, minVersion, maxVersion, ciphers, resumeSessions), rate, arrivals, seed,
 stages (each with duration, and rate or connections), warmup, pipeline, retryIdempotent, slots,
-on (a map of labels), maxWait, onAgentLoss, name.
+weights, on (a map of labels), maxWait, onAgentLoss, name.
 
 Exit codes: 0 pass, 1 fail (a missed rate too), 2 bad flags or plan, 3 inconclusive, 4 could not be carried out,
 5 coordinator, 6 file, 130 interrupted.

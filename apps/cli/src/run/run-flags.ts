@@ -37,6 +37,7 @@ const FLAGS = {
   ...CONNECTION_FLAGS,
   ...LOAD_FLAGS,
   slots: { type: 'string' },
+  weights: { type: 'string' },
   on: { type: 'string', multiple: true },
   'max-wait': { type: 'string' },
   'on-agent-loss': { type: 'string' },
@@ -97,6 +98,7 @@ async function planFields(values: RunValues, file: PlanFile | undefined): Promis
   if (values.requests !== undefined) fields['requests'] = numberOf(values.requests);
   if (values.connections !== undefined) fields['connections'] = numberOf(values.connections);
   if (values.slots !== undefined) fields['slots'] = numberOf(values.slots);
+  if (values.weights !== undefined) fields['weights'] = values.weights;
   if (values.on !== undefined) fields['on'] = labelsOf(values.on);
   if (values['max-wait'] !== undefined) override(fields, 'maxWait', 'maxWaitMs', values['max-wait']);
   if (values.duration !== undefined) override(fields, 'duration', 'durationMs', values.duration);
@@ -148,6 +150,7 @@ const FLAG_OF_FIELD: Readonly<Record<string, { readonly flag: string; readonly v
   requests: { flag: '--requests', value: 'requests' },
   connections: { flag: '--connections', value: 'connections' },
   slots: { flag: '--slots', value: 'slots' },
+  weights: { flag: '--weights', value: 'weights' },
   on: { flag: '--on', value: 'on' },
   maxWait: { flag: '--max-wait', value: 'max-wait' },
   onAgentLoss: { flag: '--on-agent-loss', value: 'on-agent-loss' },

@@ -6,6 +6,7 @@ import {
   LIMITS,
   type Machine,
   type ShardAttempt,
+  type SlotStrength,
   shardAttemptKey,
 } from '@broadside/shared';
 import type { Clock } from '../clock.js';
@@ -22,7 +23,7 @@ export interface AgentLink {
 }
 
 /** Everything that is known of one agent. */
-export interface AgentRecord {
+export interface AgentRecord extends SlotStrength {
   readonly id: string;
   readonly name: string;
   readonly version: string;
@@ -75,6 +76,7 @@ export class AgentRegistry {
       slots: hello.slots,
       machine: hello.machine,
       ...(hello.labels === undefined ? {} : { labels: hello.labels }),
+      ...strengthOf(hello),
       connectedAt: known?.record.connectedAt ?? new Date(),
       clockOffsetUs: known?.record.clockOffsetUs ?? 0,
       clockUncertaintyUs: known?.record.clockUncertaintyUs ?? UNKNOWN_UNCERTAINTY_US,
@@ -201,11 +203,17 @@ export class AgentRegistry {
       freeSlots: freeSlotsOf(entry),
       machine: entry.record.machine,
       ...(entry.record.labels === undefined ? {} : { labels: entry.record.labels }),
+      ...strengthOf(entry.record),
       clockOffsetUs: entry.record.clockOffsetUs,
       clockUncertaintyUs: entry.record.clockUncertaintyUs,
       connectedAt: entry.record.connectedAt.toISOString(),
     }));
   }
+}
+
+/** The part of an agent's facts that says how much its slots can do. */
+export function strengthOf({ capacityHz, weight }: SlotStrength): SlotStrength {
+  return { ...(capacityHz === undefined ? {} : { capacityHz }), ...(weight === undefined ? {} : { weight }) };
 }
 
 function freeSlotsOf(entry: Entry): number {

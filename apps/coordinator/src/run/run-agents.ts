@@ -1,5 +1,5 @@
 import type { AgentFacts } from '@broadside/shared';
-import type { AgentRegistry } from '../agent/agent-registry.js';
+import { type AgentRegistry, strengthOf } from '../agent/agent-registry.js';
 import type { ShardProgress } from './shard-progress.js';
 import { WarningList } from './warning-list.js';
 
@@ -26,6 +26,7 @@ export class RunAgents {
       slots,
       machine,
       ...(labels === undefined ? {} : { labels }),
+      ...strengthOf(record),
       clockOffsetUs,
       clockUncertaintyUs,
       lost: false,

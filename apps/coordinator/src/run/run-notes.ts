@@ -1,4 +1,4 @@
-import { agentReportSchema, fatalSchema, lossSchema } from '@broadside/shared';
+import { agentFactsSchema, fatalSchema, lossSchema } from '@broadside/shared';
 import { z } from 'zod';
 
 /**
@@ -18,7 +18,7 @@ export const runNotesSchema = z.object({
   referenceBytes: z.number().optional(),
   problems: z.array(z.string()),
   warnings: z.array(z.string()),
-  agents: z.array(agentReportSchema.omit({ shards: true, connections: true, completed: true, failed: true })),
+  agents: z.array(agentFactsSchema),
   losses: z.array(lossSchema),
 });
 export type RunNotes = Readonly<z.infer<typeof runNotesSchema>>;

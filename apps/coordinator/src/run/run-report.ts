@@ -1,6 +1,7 @@
 /** From what a run left behind to its report: the check of every shard, and the facts around it. */
 import {
   type AgentFacts,
+  type AgentFigures,
   buildReport,
   COUNTER_NAMES,
   checkFencedShard,
@@ -21,6 +22,7 @@ import {
   selfMeasurementOf,
   shiftInterval,
 } from '@broadside/shared';
+import { FigureSum } from './run-figures.js';
 import type { ShardProgress } from './shard-progress.js';
 import { failureReasonsOf, targetFactsOf } from './target-facts.js';
 
@@ -53,8 +55,15 @@ export async function reportOf(input: RunReportInput): Promise<Report> {
   const problems = [...input.problems];
   const shardReports: Report['shards'] = [];
   const stored = new RunTotals();
-  for (const progress of input.shards) {
+  const figures = new Map<string, AgentFigures>();
+  let sum: { readonly agentId: string; readonly of: FigureSum } | undefined;
+  // Agent by agent, so that the figures of only one are being added up.
+  for (const progress of input.shards.toSorted(byAgent)) {
+    const { agentId } = progress;
+    if (sum?.agentId !== agentId) sum = { agentId, of: new FigureSum(input.plan.connections) };
     const intervals = await input.loadIntervals(progress.attempt);
+    sum.of.add(progress, intervals);
+    figures.set(agentId, sum.of.end());
     for (const interval of intervals) {
       stored.addInterval(shiftInterval(interval, progress.startSlice ?? 0, LIMITS.intervalMs));
     }
@@ -81,6 +90,7 @@ export async function reportOf(input: RunReportInput): Promise<Report> {
     });
   }
   problems.push(...mergeProblems(stored, input.totals));
+  shardReports.sort((a, b) => a.shardIndex - b.shardIndex || a.attempt - b.attempt);
   const results = input.shards.flatMap(({ result }) => (result === undefined ? [] : [result]));
   return buildReport({
     plan: input.plan,
@@ -90,13 +100,14 @@ export async function reportOf(input: RunReportInput): Promise<Report> {
     totals: input.totals,
     seconds: [...input.seconds],
     agents: input.agents,
+    figures,
     shards: shardReports,
     ...requestSize(input.shards),
     referenceBytes: input.referenceBytes,
     losses: input.losses,
     fatal: input.fatal,
     problems,
-    warnings: [...input.warnings, ...lateStarts(input.shards)],
+    warnings: [...input.warnings, ...lateStarts(input.shards), ...doubtfulClocks(input.agents)],
   });
 }
 
@@ -134,6 +145,25 @@ function lateStarts(shards: readonly ShardProgress[]): string[] {
   );
   const worst = late.toSorted((a, b) => b.skewUs - a.skewUs).slice(0, MAX_LATE_STARTS);
   return worst.map(({ name, skewUs }) => `${name}: started ${Math.round(skewUs / 1_000)} ms late`);
+}
+
+/** Whose clock is not known well enough for a common start, worst first. */
+function doubtfulClocks(agents: readonly AgentFacts[]): string[] {
+  if (agents.length < 2) return [];
+  const doubtful = agents.filter((agent) => agent.clockUncertaintyUs > MAX_START_SKEW_US);
+  return doubtful
+    .toSorted((a, b) => b.clockUncertaintyUs - a.clockUncertaintyUs)
+    .slice(0, MAX_LATE_STARTS)
+    .map(
+      ({ name, clockUncertaintyUs }) =>
+        `${name}: its clock is known to ±${Math.round(clockUncertaintyUs / 1_000)} ms only, ` +
+        'so it may have started and stopped so much earlier or later than the others',
+    );
+}
+
+/** Keeps the order of the attempts of one agent. */
+function byAgent(a: ShardProgress, b: ShardProgress): number {
+  return a.agentId < b.agentId ? -1 : a.agentId > b.agentId ? 1 : 0;
 }
 
 /** Bytes of one request on the wire, as the engine encodes it: request line, header lines, blank line, body. */

@@ -9,6 +9,7 @@ import {
   runIdSchema,
   type ShardAttempt,
   shardAttemptKey,
+  slotWeights,
   splitPlan,
 } from '@broadside/shared';
 import { isStorable } from '../storage/storable-text.js';
@@ -288,7 +289,10 @@ export class RunService {
 
   #begin(run: RunHead, agentIds: readonly string[]): void {
     const { registry, log } = this.#services;
-    const progresses = splitPlan(run.plan, run.id, agentIds.length).map((shard, i) => {
+    const weights = slotWeights(
+      agentIds.map((agentId) => (run.plan.weights === 'equal' ? {} : (registry.get(agentId) ?? {}))),
+    );
+    const progresses = splitPlan(run.plan, run.id, weights).map((shard, i) => {
       const agentId = agentIds[i] ?? '';
       registry.reserve(agentId, shard);
       return new ShardProgress(shard, agentId, registry.get(agentId)?.name ?? agentId);

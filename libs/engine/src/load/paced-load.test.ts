@@ -1,4 +1,4 @@
-import { gaugeOf, HISTOGRAM, type Shard } from '@broadside/shared';
+import { dealByWeights, gaugeOf, HISTOGRAM, type Shard } from '@broadside/shared';
 import { describe, expect, it } from 'vitest';
 import { reply } from '../testing/raw-target.js';
 import { shardFor } from '../testing/run-shard-against.js';
@@ -23,6 +23,34 @@ function freezing(usualUs: number): NetworkScript {
     },
   };
 }
+
+describe('shards with weights', () => {
+  it('send the whole schedule together, each its own numbers of each round', async () => {
+    const weights = [5, 2, 3];
+    const { round, lanes } = dealByWeights(weights);
+    const sendsUs: number[] = [];
+    for (const own of lanes) {
+      const pacing = {
+        arrivals: 'constant' as const,
+        seed: 1,
+        rate: 100,
+        firstIndex: own[0] ?? 0,
+        stride: round,
+        lanes: [...own],
+      };
+      const run = await simulate(paced(100, { pacing, shardCount: 3, connections: 1 }), {
+        onOpen: opens,
+        onSend: (_, nowUs) => {
+          sendsUs.push(nowUs - START_US);
+          return [{ afterUs: 100, bytes: reply(10) }];
+        },
+      });
+      expect(run.count('sent')).toBe(100 * own.length);
+    }
+    const planned = sendsUs.map((us) => Math.floor(us / 10_000)).toSorted((a, b) => a - b);
+    expect(planned).toEqual(Array.from({ length: 1_000 }, (_, i) => i));
+  });
+});
 
 describe('a constant rate', () => {
   it('sends at the planned times, exactly, over as few connections as are needed', async () => {

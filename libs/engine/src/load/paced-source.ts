@@ -28,8 +28,9 @@ export class PacedSource implements RequestSource {
 
   readonly #options: PacedSourceOptions;
   readonly #recorder: Recorder;
-  readonly #firstIndex: number;
-  readonly #stride: number;
+  /** Which numbers of each round are this shard's. */
+  readonly #lanes: readonly number[];
+  readonly #round: number;
   readonly #timeoutUs: number;
   #schedule: Schedule;
   /** The same one again: random arrivals are drawn in rising order, and this one runs ahead. */
@@ -51,8 +52,8 @@ export class PacedSource implements RequestSource {
     const { shard, pacing, recorder } = options;
     this.#options = options;
     this.#recorder = recorder;
-    this.#firstIndex = pacing.firstIndex;
-    this.#stride = pacing.stride;
+    this.#lanes = pacing.lanes ?? [pacing.firstIndex];
+    this.#round = pacing.stride;
     this.#timeoutUs = shard.timeoutMs * 1_000;
     this.#isWarmup = shard.warmupMs !== undefined;
     this.#limit = shard.requests ?? Number.POSITIVE_INFINITY;
@@ -166,6 +167,10 @@ export class PacedSource implements RequestSource {
 
   /** @param own number among the shard's own requests. */
   #plannedAtUs(schedule: Schedule, own: number): number {
-    return this.#beginUs + schedule.plannedUs(this.#firstIndex + own * this.#stride);
+    const lanes = this.#lanes;
+    const count = lanes.length;
+    const rounds = count === 1 ? own : Math.floor(own / count);
+    const lane = lanes[own - rounds * count] ?? 0;
+    return this.#beginUs + schedule.plannedUs(lane + rounds * this.#round);
   }
 }

@@ -133,6 +133,8 @@ const planFields = z.strictObject(
       .optional(),
     /** Number of slots to use; absent: as many as are free, at most one per connection. */
     slots: wholeNumber(LIMITS.maxShards).optional(),
+    /** What a slot's share of the load follows: its capacity (the default), or nothing, so that all are equal. */
+    weights: z.enum(['capacity', 'equal'], 'must be capacity or equal').optional(),
     /** Labels that every agent of the run must have: its pool. Absent: every agent. */
     on: labelsSchema.optional(),
     /** Longest time that the run waits for its slots; absent: one hour. */

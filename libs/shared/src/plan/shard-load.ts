@@ -1,3 +1,5 @@
+import type { Deal } from './deal.js';
+import { dealtShare, splitWithOneEach } from './deal.js';
 import { interleavedShare } from './interleaved-share.js';
 import { isPaced, stagedConnections } from './load-fields.js';
 import type { Plan } from './plan.schema.js';
@@ -6,17 +8,19 @@ import type { Shard, ShardPacing } from './shard.schema.js';
 /** Seed of random arrivals where the plan has none: runs of one plan are alike unless somebody wants otherwise. */
 const DEFAULT_SEED = 1;
 
-/** The schedule of a shard; undefined in the closed model. Shard k of n owns the numbers k, k + n, k + 2n … */
-export function shardPacingOf(plan: Plan, index: number, count: number): ShardPacing | undefined {
+/** The schedule of a shard; undefined in the closed model. Of equal shards k owns the numbers k, k + n, k + 2n … */
+function shardPacingOf(plan: Plan, index: number, deal: Deal): ShardPacing | undefined {
   if (!isPaced(plan)) return undefined;
+  const lanes = deal.lanes[index] ?? [];
   const stages = plan.stages?.map(({ durationMs, rate = 0 }) => ({ durationMs, rate }));
   return {
     arrivals: plan.arrivals ?? 'constant',
     seed: plan.seed ?? DEFAULT_SEED,
     rate: plan.rate ?? 0,
     ...(stages === undefined ? {} : { stages }),
-    firstIndex: index,
-    stride: count,
+    firstIndex: lanes[0] ?? 0,
+    stride: deal.round,
+    ...(lanes.length === 1 ? {} : { lanes: [...lanes] }),
   };
 }
 
@@ -24,9 +28,9 @@ export function shardPacingOf(plan: Plan, index: number, count: number): ShardPa
 export function shardLoadOf(
   plan: Plan,
   index: number,
-  count: number,
+  deal: Deal,
 ): Pick<Shard, 'pacing' | 'connectionStages' | 'warmupMs' | 'pipeline' | 'retryIdempotent'> {
-  const pacing = shardPacingOf(plan, index, count);
+  const pacing = shardPacingOf(plan, index, deal);
   const isStaged = stagedConnections(plan.stages) !== undefined;
   const stages = plan.stages?.map(({ durationMs, connections = 0 }) => ({ durationMs, connections }));
   return {
@@ -44,8 +48,20 @@ export interface Shares {
   readonly requests: readonly number[] | undefined;
 }
 
-/** Shares where every shard owns each n-th connection, or each n-th request of the schedule. */
-export function interleavedShares(plan: Plan, count: number): Shares {
+/** Shares of a schedule: its requests as they are dealt out, and connections by weight. */
+export function pacedShares(plan: Plan, weights: readonly number[], { lanes, round }: Deal): Shares {
+  const { connections, requests } = plan;
+  return {
+    connections: splitWithOneEach(connections, weights),
+    requests: requests === undefined ? undefined : lanes.map((own) => dealtShare(requests, own, round)),
+  };
+}
+
+/**
+ * Shares of stages in connections: every shard owns each n-th connection, whatever its weight, because the stages
+ * open them one after the other.
+ */
+export function stagedShares(plan: Plan, count: number): Shares {
   const shares = (total: number): number[] =>
     Array.from({ length: count }, (_, index) => interleavedShare(total, index, count));
   return {

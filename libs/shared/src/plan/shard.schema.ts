@@ -74,7 +74,21 @@ export const shardPacingSchema = z.object({
     .optional(),
   /** The shard sends number firstIndex, firstIndex + stride, … of the whole schedule. */
   firstIndex: z.int().min(0).max(LIMITS.maxRequests),
-  stride: z.int().min(1).max(LIMITS.maxShards),
+  stride: z.int().min(1).max(LIMITS.maxRound),
+  /**
+   * Where shards have weights: it sends these of each `stride` numbers, rising, the first of them `firstIndex`.
+   * Absent: only that one.
+   */
+  lanes: z
+    .array(
+      z
+        .int()
+        .min(0)
+        .max(LIMITS.maxRound - 1),
+    )
+    .min(1)
+    .max(LIMITS.maxLanes)
+    .optional(),
 });
 export type ShardPacing = Readonly<z.infer<typeof shardPacingSchema>>;
 

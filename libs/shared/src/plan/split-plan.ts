@@ -1,38 +1,19 @@
 import { PROTOCOL_VERSION } from '../wire/protocol-version.js';
 import { bodyBytesOf } from './body-bytes.js';
+import { type Deal, dealByWeights, splitByWeights, splitWithOneEach } from './deal.js';
 import { isPaced } from './load-fields.js';
 import type { Plan } from './plan.schema.js';
 import { requestHeaderLines } from './request-lines.js';
 import type { Shard } from './shard.schema.js';
 import { requestTargetOf, shardConnectionOf } from './shard-connection.js';
-import { interleavedShares, type Shares, shardLoadOf } from './shard-load.js';
+import { pacedShares, type Shares, shardLoadOf, stagedShares } from './shard-load.js';
 import { parseTarget } from './target.js';
 
-/**
- * Cuts `total` into one whole share per weight: share k is the difference of two rounded cumulative shares,
- * so the shares add up to `total` exactly, and none is off by one or more from its fair value.
- * Integer arithmetic in BigInt, because total × weight passes 2^53.
- * @param weights non-negative whole numbers, at least one of them positive.
- */
-export function splitByWeights(total: number, weights: readonly number[]): number[] {
-  const sum = weights.reduce((a, b) => a + BigInt(b), 0n);
-  if (sum <= 0n) throw new RangeError('weights must have a positive sum');
-  let cumulative = 0n;
-  let given = 0;
-  return weights.map((weight) => {
-    cumulative += BigInt(weight);
-    const upTo = Number((BigInt(total) * cumulative) / sum);
-    const share = upTo - given;
-    given = upTo;
-    return share;
-  });
-}
-
 /** Shards of a schedule take turns; those of a closed load get requests as they have connections. */
-function sharesOf(plan: Plan, shardCount: number): Shares {
-  if (isPaced(plan) || plan.stages !== undefined) return interleavedShares(plan, shardCount);
-  const evenWeights = Array.from({ length: shardCount }, () => 1);
-  const connections = splitByWeights(plan.connections, evenWeights);
+function sharesOf(plan: Plan, weights: readonly number[], deal: Deal): Shares {
+  if (isPaced(plan)) return pacedShares(plan, weights, deal);
+  if (plan.stages !== undefined) return stagedShares(plan, weights.length);
+  const connections = splitWithOneEach(plan.connections, weights);
   const requests = plan.requests === undefined ? undefined : splitByWeights(plan.requests, connections);
   return { connections, requests };
 }
@@ -40,17 +21,20 @@ function sharesOf(plan: Plan, shardCount: number): Shares {
 /**
  * Cuts a plan into n shards whose requests and connections add up to the plan's exactly.
  * In a closed load requests follow connections, so that all shards of one speed end together; every shard has
- * at least one connection and one request per connection. A schedule is dealt out in turn, and may leave a shard
+ * at least one connection and one request per connection. A schedule is dealt out in rounds, and may leave a shard
  * without requests. The first shard sends the probe, if the plan wants one.
- * @param shardCount 1 … plan.connections
+ * @param slots how many shards, 1 … plan.connections; or one weight for each (`slotWeights`).
  */
-export function splitPlan(plan: Plan, runId: string, shardCount: number): Shard[] {
+export function splitPlan(plan: Plan, runId: string, slots: number | readonly number[]): Shard[] {
+  const shardCount = typeof slots === 'number' ? slots : slots.length;
   if (!Number.isInteger(shardCount) || shardCount < 1 || shardCount > plan.connections) {
     throw new RangeError(`${plan.connections} connections cannot be cut into ${shardCount} shards`);
   }
   const target = parseTarget(plan.target);
   if (typeof target === 'string') throw new TypeError(`plan with a bad target: ${target}`);
-  const { connections, requests } = sharesOf(plan, shardCount);
+  const weights = typeof slots === 'number' ? Array.from({ length: slots }, () => 1) : slots;
+  const deal = dealByWeights(weights);
+  const { connections, requests } = sharesOf(plan, weights, deal);
   const requestTarget = requestTargetOf(plan, target);
   const request = {
     method: plan.method,
@@ -73,7 +57,7 @@ export function splitPlan(plan: Plan, runId: string, shardCount: number): Shard[
     connections: share,
     requests: requests?.[shardIndex],
     durationMs: plan.durationMs,
-    ...shardLoadOf(plan, shardIndex, shardCount),
+    ...shardLoadOf(plan, shardIndex, deal),
     timeoutMs: plan.timeoutMs,
     maxReplyHeaderBytes: plan.maxReplyHeaderBytes,
     maxReplyBodyBytes: plan.maxReplyBodyBytes,

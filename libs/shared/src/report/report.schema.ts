@@ -6,8 +6,10 @@ import { planSchema } from '../plan/plan.schema.js';
 import { agentIdSchema, runIdSchema } from '../plan/shard.schema.js';
 import { runStateSchema, secondSchema } from '../wire/live-message.js';
 import { machineSchema } from '../wire/machine.schema.js';
+import { slotStrengthFields } from '../wire/slot-strength.js';
 import { failureReasonSchema, tlsFactsSchema } from '../wire/tls-facts.js';
 import { lossSchema } from './loss.js';
+import { outlierSchema } from './outliers.js';
 
 /** Version of the report document. A reader refuses a newer major change by this number. */
 export const REPORT_VERSION = 1;
@@ -74,7 +76,9 @@ export const shardReportSchema = z.object({
   requests: z.number().optional(),
   /** Absent when the shard's agent was lost before it could say. */
   counters: countersSchema.optional(),
+  /** Achieved start, or end of the sending, minus the common instant. */
   startSkewUs: z.number().optional(),
+  stopSkewUs: z.number().optional(),
   busyShareMax: z.number().optional(),
   /** How its engine thread fared over the whole shard. */
   self: selfMeasurementSchema.optional(),
@@ -87,21 +91,40 @@ export const shardReportSchema = z.object({
 
 export type ShardReport = z.infer<typeof shardReportSchema>;
 
-export const agentReportSchema = z.object({
+/** What is known of an agent apart from what its shards did. */
+export const agentFactsSchema = z.object({
   agentId: agentIdSchema,
   name: z.string(),
   version: z.string(),
   slots: z.int(),
   machine: machineSchema,
   labels: labelsSchema.optional(),
+  ...slotStrengthFields,
   clockOffsetUs: z.number(),
   clockUncertaintyUs: z.number(),
   lost: z.boolean(),
+});
+
+export type AgentFacts = z.infer<typeof agentFactsSchema>;
+
+export const agentReportSchema = agentFactsSchema.extend({
   /** Sums over its shards. */
   shards: z.int(),
   connections: z.int(),
   completed: z.number(),
   failed: z.number(),
+  /** Requests that ended per second of its own load, and its part of all that ended, 0 … 1. */
+  rateHz: z.number().optional(),
+  share: z.number().optional(),
+  /** Its part of the load as it was divided among the slots, 0 … 1. */
+  plannedShare: z.number().optional(),
+  p50Us: z.number().optional(),
+  p99Us: z.number().optional(),
+  /** Of the slot that was farthest off. */
+  startSkewUs: z.number().optional(),
+  stopSkewUs: z.number().optional(),
+  /** Of its busiest engine thread over the whole shard, 0 … 1. */
+  busyShare: z.number().optional(),
 });
 
 export type AgentReport = z.infer<typeof agentReportSchema>;
@@ -184,6 +207,8 @@ export const reportSchema = z.object({
   }),
   seconds: z.array(secondSchema),
   agents: z.array(agentReportSchema),
+  /** Agents whose latency or rate stands out from the others'; absent: none. */
+  outliers: z.array(outlierSchema).optional(),
   shards: z.array(shardReportSchema),
   /** The first fatal error of a shard, where one ended early. */
   fatal: fatalSchema.optional(),

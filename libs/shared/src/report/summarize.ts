@@ -1,25 +1,16 @@
-import {
-  COUNTER,
-  type Counters,
-  counterOf,
-  countersFromRecord,
-  countersToRecord,
-  failedOf,
-  notSentOf,
-} from '../metrics/counters.js';
+import { COUNTER, type Counters, counterOf, countersToRecord, notSentOf } from '../metrics/counters.js';
 import type { Fatal } from '../metrics/fatal.js';
 import { ledgerProblems } from '../metrics/ledger.js';
 import { isPaced } from '../plan/load-fields.js';
 import type { Plan } from '../plan/plan.schema.js';
 import { redactPlan } from '../plan/redact-plan.js';
 import { BROADSIDE_VERSION } from '../version.js';
+import { type AgentFigures, agentReports } from './agent-figures.js';
 import { type Loss, type LossBooks, lossBooksOf } from './loss.js';
-import { type AgentReport, REPORT_VERSION, type Report, type ShardReport } from './report.schema.js';
+import { outlyingAgents } from './outliers.js';
+import { type AgentFacts, REPORT_VERSION, type Report, type ShardReport } from './report.schema.js';
 import type { RunTotals } from './run-totals.js';
 import { verdictOf } from './verdict.js';
-
-/** What is known of an agent apart from what its shards did. */
-export type AgentFacts = Omit<AgentReport, 'shards' | 'connections' | 'completed' | 'failed'>;
 
 /** Everything a report is made of. */
 export interface ReportInput {
@@ -31,6 +22,8 @@ export interface ReportInput {
   readonly totals: RunTotals;
   readonly seconds: Report['seconds'];
   readonly agents: readonly AgentFacts[];
+  /** By agent id. */
+  readonly figures?: ReadonlyMap<string, AgentFigures> | undefined;
   /** Every attempt at every shard. Counters: its own totals, else the sum of what arrived from it. */
   readonly shards: readonly ShardReport[];
   readonly requestBytes: number;
@@ -54,6 +47,16 @@ export function buildReport(input: ReportInput): Report {
   const counters = withLosses(totals.counters, lossBooks);
   const problems = [...input.problems, ...ledgerProblems(counters, ledgerContextOf(input, lossBooks))];
   const fatal = input.fatal ?? input.shards.find((shard) => shard.fatal !== undefined)?.fatal;
+  const agents = agentReports(input.agents, input.shards, input.figures ?? new Map());
+  // A lost one saw only a part of the run.
+  const peers = agents.filter((agent) => !agent.lost);
+  const outliers = outlyingAgents(
+    peers.map(({ plannedShare, ...agent }) => ({
+      ...agent,
+      ended: agent.completed + agent.failed,
+      share: plannedShare,
+    })),
+  );
   const withoutVerdict: Omit<Report, 'verdict'> = {
     format: 'broadside-report',
     reportVersion: REPORT_VERSION,
@@ -74,7 +77,8 @@ export function buildReport(input: ReportInput): Report {
     latency: totals.latencies(),
     requestsPerConnection: totals.requestsPerConnection(),
     seconds: input.seconds,
-    agents: input.agents.map((agent) => withSums(agent, input.shards)),
+    agents,
+    ...(outliers.length === 0 ? {} : { outliers }),
     shards: [...input.shards],
     ...(fatal === undefined ? {} : { fatal }),
     ...(input.warnings === undefined || input.warnings.length === 0 ? {} : { warnings: [...input.warnings] }),
@@ -108,18 +112,4 @@ function withLosses(counters: Counters, { planned, notSentStopped }: LossBooks):
   closed[COUNTER.planned] = counterOf(counters, 'planned') + planned;
   closed[COUNTER.notSentStopped] = counterOf(counters, 'notSentStopped') + notSentStopped;
   return closed;
-}
-
-function withSums(agent: AgentFacts, shards: readonly ShardReport[]): AgentReport {
-  const own = shards.filter((shard) => shard.agentId === agent.agentId);
-  let completed = 0;
-  let failed = 0;
-  for (const { counters } of own) {
-    if (counters === undefined) continue;
-    const counted = countersFromRecord(counters);
-    completed += counterOf(counted, 'completed');
-    failed += failedOf(counted);
-  }
-  const connections = own.reduce((sum, shard) => sum + shard.connections, 0);
-  return { ...agent, shards: own.length, connections, completed, failed };
 }

@@ -3,6 +3,7 @@ import { fatalSchema } from '../metrics/fatal.js';
 import { labelsSchema } from '../plan/labels.js';
 import { agentIdSchema, shardAttemptSchema } from '../plan/shard.schema.js';
 import { machineSchema } from './machine.schema.js';
+import { slotStrengthFields } from './slot-strength.js';
 
 /** What the check before the load has to say about one shard, one sentence each (machine, reason, advice). */
 export const preflightWarningsSchema = z.array(z.string().max(500)).max(16);
@@ -32,6 +33,7 @@ export const agentMessageSchema = z.discriminatedUnion('kind', [
     machine: machineSchema,
     /** What a plan may choose agents by. */
     labels: labelsSchema.optional(),
+    ...slotStrengthFields,
     /** Attempts that are still alive on the agent when it comes back after a broken socket. */
     attempts: z.array(shardAttemptSchema).max(1_024),
   }),

@@ -7,6 +7,7 @@ import { REDACTED } from '../plan/tls.schema.js';
 import { reportSchema } from '../report/report.schema.js';
 import { runStateSchema } from './live-message.js';
 import { machineSchema } from './machine.schema.js';
+import { slotStrengthFields } from './slot-strength.js';
 
 /** Paths of the coordinator's HTTP interface. */
 export const ROUTES = {
@@ -61,6 +62,7 @@ export const agentSummarySchema = z.object({
   freeSlots: z.int(),
   machine: machineSchema,
   labels: labelsSchema.optional(),
+  ...slotStrengthFields,
   clockOffsetUs: z.number(),
   clockUncertaintyUs: z.number(),
   connectedAt: z.string(),

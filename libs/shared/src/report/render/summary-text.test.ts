@@ -85,6 +85,7 @@ describe('summaryText', () => {
         'Transfer     received 646KiB (78.2KiB/s), of which body 192KiB; sent 176KiB',
         'Agents       a1: 1,230 requests (61.5 %), 1 shard',
         '             a2: 770 requests (38.5 %), 1 shard',
+        'Clocks       coordinator minus agent: a1 +0µs ± 10µs, a2 +0µs ± 10µs',
         'Machines     a1, a2: test, 2 CPUs, 954MiB RAM, Linux, Node v20.20.2',
         'Warnings     a1: the CPU governor is "powersave"',
         'Books        balance: 2,000 planned = 1,963 completed + 37 failed',
@@ -131,6 +132,42 @@ describe('summaryText', () => {
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
     // oxlint-disable-next-line no-control-regex -- control characters are what must not be there
     expect(lines.join('')).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
+  });
+
+  it('puts agents side by side, and names one that stands out', () => {
+    const agents = ['one', 'two', 'three', 'a name that is long'].map((name, i) => ({
+      ...sampleAgent(`a${i}`),
+      name,
+      clockOffsetUs: -1_500 * i,
+    }));
+    const shards = agents.map(({ agentId }, i) => ({
+      shardIndex: i,
+      attempt: 1,
+      agentId,
+      connections: 5,
+      counters: counters(2_000, i),
+      startSkewUs: 120 * i - 40,
+    }));
+    const figures = new Map(
+      agents.map(({ agentId }, i) => [
+        agentId,
+        { rateHz: 2_000, plannedShare: 0.25, p50Us: 1_000, p99Us: i === 2 ? 90_000 : 4_000 },
+      ]),
+    );
+    const text = summaryText(sampleReport({ input: { agents, shards, figures } }));
+    expect(text).toContain(
+      [
+        '',
+        '                requests/s   share     p50     p99  failed   start  busy',
+        'one                  2,000  25.0 %  1.00ms  4.00ms       0   −40µs',
+        'two                  2,000  25.0 %  1.00ms  4.00ms       1   +80µs',
+        'three                2,000  25.0 %  1.00ms  90.0ms       2  +200µs',
+        'a name that i…       2,000  25.0 %  1.00ms  4.00ms       3  +320µs',
+        '',
+      ].join('\n'),
+    );
+    expect(text).toContain('Outliers     three: p99 90.0ms, 23 times the median of 4 agents (4.00ms)');
+    expect(text).toContain('Clocks       coordinator minus agent: one +0µs ± 10µs, two −1.50ms ± 10µs,');
   });
 
   it('names a lost agent', () => {

@@ -3,6 +3,7 @@ import { formatBytes, formatCount, formatCounted } from '../../units.js';
 import { FAILURE_PHRASES, failedIn, failureCounts, failureSentence } from '../failure-counts.js';
 import type { Report } from '../report.schema.js';
 import { booksReason } from '../verdict.js';
+import { agentRows, clockTexts, outlierTexts } from './agent-texts.js';
 import { addressTexts, failureReasonTexts, routeTexts, tlsTexts } from './connection-texts.js';
 import { machineLines } from './environment-text.js';
 import { table, wrapped } from './printable.js';
@@ -24,6 +25,7 @@ export function summaryText(report: Report): string {
   const lines = [
     ...headlineLines(report),
     ...blockOf(table(latencyRows(report))),
+    ...blockOf(table(agentRows(report))),
     '',
     ...failureLines(report),
     ...field('Reasons', failureReasonTexts(report)),
@@ -34,6 +36,8 @@ export function summaryText(report: Report): string {
     ...field('TLS', tlsTexts(report)),
     ...field('Transfer', [transferText(report)]),
     ...field('Agents', agentShares(report)),
+    ...field('Outliers', outlierTexts(report)),
+    ...field('Clocks', clockTexts(report)),
     ...field('Machines', machineLines(report)),
     ...field('Warnings', report.warnings ?? []),
     ...field('Books', [booksSentence(report)]),
