@@ -129,6 +129,19 @@ describe.each(available)('transport %s', (transport) => {
     await wire.end();
   });
 
+  it('tells a reset right behind bytes from an end, also when both are there at the first look', async () => {
+    const peer = await listen();
+    const wire = wireTo(peer.port);
+    await wire.open(0);
+    const socket = await peer.accepted();
+    wire.command({ do: 'block', forMs: 100 });
+    await wire.next('blocking');
+    socket.write('part', () => socket.resetAndDestroy());
+    expect(String(await wire.read(0, 4))).toBe('part');
+    expect(await wire.next('close', 0)).toMatchObject({ cause: CLOSE_CAUSE.reset, errno: ECONNRESET });
+    await wire.end();
+  });
+
   it('delivers everything before the end of the input, then tells of it once', async () => {
     const peer = await listen();
     const wire = wireTo(peer.port);

@@ -93,6 +93,8 @@ describe('budget', () => {
     expect([run.count('completed'), run.count('connectionsClosedByUs'), target.connections]).toEqual([
       4, 4, 4,
     ]);
+    // The last two are closed with the end of the load, which waits for nobody.
+    expect(run.count('connectionsLeftToUs')).toBe(2);
   });
 
   it('closes a connection at once when keep-alive is not wanted and the target would keep it', async () => {
@@ -312,6 +314,7 @@ describe('failures: each request falls into one class', () => {
     const run = await runShardAgainst(shardFor(target.port, { requests: 4 }));
     expect([run.count('completed'), run.count('bodyBytesReceived'), target.connections]).toEqual([4, 20, 4]);
     expect([run.count('keepAliveReplies'), run.count('connectionsClosedByUs')]).toEqual([0, 4]);
+    expect(run.count('repliesWithSurplus')).toBe(4);
   });
 
   it('tells announced closes of kept connections from unannounced ones', async () => {

@@ -37,6 +37,11 @@ export const LIMITS = {
   maxUnixSocketPathBytes: 107,
   /** Distinct reasons of failed connections that a shard tells apart. */
   maxFailureReasons: 8,
+  /**
+   * How long the target may take to close a connection whose end it has announced, or that HTTP/1.0 without
+   * keep-alive implies; then we close it. Who closes first keeps a local port blocked for a minute.
+   */
+  lingerMs: 100,
   /** Longest target address. */
   maxTargetLength: 8_192,
   /** Largest accepted header block of a reply unless the plan says otherwise. */

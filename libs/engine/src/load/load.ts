@@ -1,13 +1,13 @@
 /**
  * The connections of a shard and what happens on them. When they get requests is left to the kind of load
  * (closed-load.ts, paced-load.ts). Every request that is taken up ends in exactly one outcome (requests.ts), or is
- * in flight when the load ends.
+ * in flight when the load ends. Long because all events of a connection move one state.
  *
  *   closed ─► connecting ─► busy ⇄ idle (a schedule with nothing due)
  *     ▲           │           ├─► lingering ─► closed by the target ─► closed …
  *     └ backingOff ◄ failed   └─► failed or closed ─► closed …
  */
-import { COUNTER, FAILURE, type Shard } from '@broadside/shared/engine';
+import { COUNTER, FAILURE, LIMITS, type Shard } from '@broadside/shared/engine';
 import { connectFailureOf } from '../classify-loss.js';
 import type { Clock } from '../clock.js';
 import { ConnectPatience, nextBackoffMs } from '../connect-patience.js';
@@ -29,18 +29,15 @@ import type { RequestSource } from './request-source.js';
 import { Requests } from './requests.js';
 import { servedHistogramsOf } from './served-histograms.js';
 
-/**
- * How long the target may take to close a connection whose end it has announced, or that HTTP/1.0 without
- * keep-alive implies; then we close it. Who closes first keeps a local port blocked for a minute.
- */
-const LINGER_US = 100_000;
+const LINGER_US = LIMITS.lingerMs * 1_000;
 const ETIMEDOUT = 110;
 
 /** Index tables as plain numbers: looking a name up in an object costs more than the addition it is for. */
-const { keepAliveReplies: KEEP_ALIVE_REPLIES } = COUNTER;
+const { keepAliveReplies: KEEP_ALIVE_REPLIES, repliesWithSurplus: WITH_SURPLUS } = COUNTER;
 const { bytesReceived: BYTES_RECEIVED, bodyBytesReceived: BODY_BYTES_RECEIVED } = COUNTER;
 const { connectionsAsked: ASKED, connectionsOpened: OPENED, connectionsFailed: FAILED } = COUNTER;
 const { connectionsClosedByUs: CLOSED_BY_US, connectionsClosedAnnounced: CLOSED_ANNOUNCED } = COUNTER;
+const { connectionsLeftToUs: LEFT_TO_US } = COUNTER;
 const { connectionsClosedUnannounced: CLOSED_UNANNOUNCED, connectionsClosedIdle: CLOSED_IDLE } = COUNTER;
 const { closed: CLOSED, connecting: CONNECTING, busy: BUSY } = CONNECTION_STATE;
 const { idle: IDLE, lingering: LINGERING, backingOff: BACKING_OFF } = CONNECTION_STATE;
@@ -145,7 +142,7 @@ export abstract class Load {
 
   /** The warm-up has ended. Connections go on, and are taken over into the numbers that count from here. */
   beginMeasured(atUs: number): void {
-    this.requests.outcomes.isWarmup = false;
+    this.requests.endWarmup();
     const connecting = this.connections.filter(({ state }) => state === CONNECTING).length;
     this.#recorder.count(ASKED, this.openConnections + connecting);
     this.#recorder.count(OPENED, this.openConnections);
@@ -165,8 +162,8 @@ export abstract class Load {
   end(): void {
     for (const [index, connection] of this.connections.entries()) {
       const { state } = connection;
+      if (state === BUSY) this.#countPartialBody(index, connection);
       this.requests.abandon(index, connection);
-      if (state === BUSY) this.#recorder.count(BODY_BYTES_RECEIVED, connection.parser.bodyBytes);
       if (state === CONNECTING) this.#recorder.count(FAILED, 1);
       if (state === BUSY || state === IDLE || state === LINGERING) this.#drop(connection, CLOSED_BY_US);
       this.transport.close(index, false);
@@ -190,15 +187,17 @@ export abstract class Load {
     connection.parser.begin(this.#isHead);
     this.requests.expectReply(index, connection);
     if (!this.isHeld) this.fill(index, connection, nowUs);
-    this.requests.write(index, connection.inFlight);
+    this.requests.writeAll(index, connection);
   }
 
   onData(index: number, buffer: Uint8Array, start: number, end: number): void {
     const nowUs = this.clock.nowUs();
     this.#intervals.advance(nowUs);
     this.#intervals.noteEvent(nowUs);
-    this.#recorder.count(BYTES_RECEIVED, end - start);
     const connection = this.at(index);
+    // Once the last reply of a warm-up is in, pieces need not be told apart by what they belong to.
+    const isCountedWhole = this.requests.lateWarmups === 0 || connection.state !== BUSY;
+    if (isCountedWhole) this.#recorder.count(BYTES_RECEIVED, end - start);
     if (connection.state !== BUSY) {
       // Nobody asked for these bytes. A lingering connection is as good as closed; an idle one is spoilt.
       if (connection.state === IDLE) this.#replace(index, connection, nowUs, false);
@@ -209,9 +208,12 @@ export abstract class Load {
     do {
       if (parser.wireBytes === 0) connection.firstByteUs = nowUs;
       const result = parser.feed(buffer, position, end);
+      if (!isCountedWhole && this.requests.countsNext(index, connection)) {
+        this.#recorder.count(BYTES_RECEIVED, (result === PARSED.complete ? parser.position : end) - position);
+      }
       if (result === PARSED.more) break;
       if (result !== PARSED.complete) {
-        this.#recorder.count(BODY_BYTES_RECEIVED, parser.bodyBytes);
+        this.#countPartialBody(index, connection);
         const failure = result === PARSED.tooLarge ? FAILURE.tooLarge : FAILURE.malformed;
         this.requests.endAll(index, connection, nowUs, closedByUsEnding(failure, 0));
         this.#replace(index, connection, nowUs, true);
@@ -304,6 +306,7 @@ export abstract class Load {
       if (connection.inFlight > 0) requests.expectReply(index, connection);
       return true;
     }
+    if (hasSurplus && counts) this.#recorder.count(WITH_SURPLUS, 1);
     requests.endAll(index, connection, nowUs, announcedEnding(this.#retries));
     if (!hasSurplus && (this.#isHttp10 || !parser.mayPersist)) {
       connection.state = LINGERING;
@@ -335,7 +338,7 @@ export abstract class Load {
       return;
     }
     this.#drop(connection, CLOSED_UNANNOUNCED);
-    this.#recorder.count(BODY_BYTES_RECEIVED, parser.bodyBytes);
+    this.#countPartialBody(index, connection);
     const hasFirstByte = parser.wireBytes > 0;
     const isReused = connection.replies > 0;
     const ending = lossEnding({ cause, errno, hasFirstByte, isReused, retries: this.#retries });
@@ -366,12 +369,14 @@ export abstract class Load {
       const errno = cause === CLOSE_CAUSE.timeout ? ETIMEDOUT : 0;
       this.#onConnectFailed(index, connection, connectFailureOf(cause), errno);
     } else if (connection.state === BUSY) {
-      this.#recorder.count(BODY_BYTES_RECEIVED, connection.parser.bodyBytes);
+      this.#countPartialBody(index, connection);
       this.requests.endAll(index, connection, nowUs, closedByUsEnding(FAILURE.timeout, ETIMEDOUT));
       if (this.#options.shard.onSocketError === 'stop') this.#giveUp(FAILURE.timeout, ETIMEDOUT);
       this.#replace(index, connection, nowUs, true);
-    } else if (connection.state === LINGERING) this.#replace(index, connection, nowUs, false);
-    else this.#resume(index, connection, nowUs);
+    } else if (connection.state === LINGERING) {
+      this.#recorder.count(LEFT_TO_US, 1);
+      this.#replace(index, connection, nowUs, false);
+    } else this.#resume(index, connection, nowUs);
   }
 
   /** Closes the connection and goes on with a new one, where there is something to go on with. */
@@ -385,6 +390,12 @@ export abstract class Load {
     connection.state = CLOSED;
     this.deadlines.clear(index);
     this.transport.close(index, abort);
+  }
+
+  /** The reply in the parser will not be complete; of a complete one the body is counted with its outcome. */
+  #countPartialBody(index: number, connection: Connection): void {
+    if (!this.requests.countsNext(index, connection)) return;
+    this.#recorder.count(BODY_BYTES_RECEIVED, connection.parser.bodyBytes);
   }
 
   /** An open connection is gone. @param counter says why. */

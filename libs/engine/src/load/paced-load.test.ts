@@ -1,9 +1,10 @@
 import { dealByWeights, gaugeOf, HISTOGRAM, type Shard } from '@broadside/shared';
 import { describe, expect, it } from 'vitest';
+import { encodeRequest } from '../encode-request.js';
 import { reply } from '../testing/raw-target.js';
 import { shardFor } from '../testing/run-shard-against.js';
 import { answersAfter, opens, simulate } from '../testing/simulate.js';
-import { type NetworkScript, START_US } from '../testing/simulated-network.js';
+import { type NetworkEvent, type NetworkScript, START_US } from '../testing/simulated-network.js';
 import { CLOSE_CAUSE } from '../transport/transport.js';
 
 function paced(rate: number, more: Partial<Shard> = {}): Shard {
@@ -288,6 +289,32 @@ describe('warm-up', () => {
     expect([run.count('planned'), run.count('sent'), run.count('completed')]).toEqual([100, 100, 100]);
     const inWarmup = run.intervals[0]?.counters[0] ?? 0;
     expect(inWarmup).toBeGreaterThan(40);
+  });
+
+  it.each([1, 4])(
+    'leaves no byte of its requests in the totals, %i deep in the pipeline',
+    async (pipeline) => {
+      const shard = shardFor(1, { connections: 3, requests: 120, warmupMs: 1_000, pipeline });
+      // The pieces of a reply come on both sides of the boundary, which no 70 ms divide.
+      const bytes = reply(10);
+      const onSend = (): NetworkEvent[] => [
+        { afterUs: 40_000, bytes: bytes.slice(0, 30) },
+        { afterUs: 30_000, bytes: bytes.slice(30) },
+      ];
+      const run = await simulate(shard, { onOpen: opens, onSend });
+      expect(run.count('completed')).toBe(120);
+      expect(run.count('bytesReceived')).toBe(120 * bytes.length);
+      expect(run.count('bodyBytesReceived')).toBe(120 * 10);
+      expect(run.count('bytesSent')).toBe(120 * encodeRequest(shard).length);
+    },
+  );
+
+  it('counts neither the request nor the reply of a connection that was being opened at its end', async () => {
+    const shard = shardFor(1, { connections: 2, durationMs: 3_000, warmupMs: 1_000, keepAlive: false });
+    const run = await simulate(shard, { onOpen: () => ({ afterUs: 330_000 }), onSend: answersAfter(40_000) });
+    expect(run.count('completed')).toBeGreaterThan(0);
+    expect(run.count('bytesReceived')).toBe(run.count('completed') * reply(10).length);
+    expect(run.count('bytesSent')).toBe(run.count('sent') * encodeRequest(shard).length);
   });
 
   it('that is stopped leaves a run with nothing measured and balanced books', async () => {

@@ -33,6 +33,8 @@ export interface RequestsOptions {
 /** The requests of a load from the moment they are taken up until they have their one outcome. */
 export class Requests {
   inFlight = 0;
+  /** Of these, sent in a warm-up that is over: their bytes are in no number any more. */
+  lateWarmups = 0;
   #isProbing = false;
   /** Something was due that no connection was free for. */
   isStarved = false;
@@ -91,9 +93,32 @@ export class Requests {
     return taken;
   }
 
-  /** Writes so many requests, as few times as possible. */
-  write(index: number, requests: number): void {
-    this.#recorder.count(BYTES_SENT, requests * this.#requestLength);
+  /** The warm-up is over; what it has left in flight is not measured. */
+  endWarmup(): void {
+    this.outcomes.isWarmup = false;
+    this.lateWarmups = this.inFlight;
+  }
+
+  /** Whether the request whose reply comes next is in the numbers. */
+  countsNext(index: number, connection: Connection): boolean {
+    return this.lateWarmups === 0 || this.outcomes.counts(this.#flights.placeOf(index, connection, 0));
+  }
+
+  /** Writes what was taken up while the connection was being opened. */
+  writeAll(index: number, connection: Connection): void {
+    const { inFlight } = connection;
+    let counted = inFlight;
+    if (this.lateWarmups > 0) {
+      for (let n = 0; n < inFlight; n++) {
+        if (!this.outcomes.counts(this.#flights.placeOf(index, connection, n))) counted--;
+      }
+    }
+    this.write(index, inFlight, counted);
+  }
+
+  /** Writes so many requests, as few times as possible. @param counted how many of them are in the numbers. */
+  write(index: number, requests: number, counted: number = requests): void {
+    this.#recorder.count(BYTES_SENT, counted * this.#requestLength);
     const largest = this.#batches.length;
     for (let left = requests; left > 0; left -= largest) {
       const batch = this.#batches[Math.min(left, largest) - 1];
@@ -170,6 +195,7 @@ export class Requests {
 
   #settle(place: number, failure: number, nowUs: number, errno: number): void {
     this.inFlight--;
+    if (this.lateWarmups > 0 && !this.outcomes.counts(place)) this.lateWarmups--;
     this.outcomes.book(place, failure);
     if (this.#isProbing) {
       this.#isProbing = false;

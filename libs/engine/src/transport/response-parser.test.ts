@@ -256,6 +256,12 @@ describe('ResponseParser: oddities that must not be read as something else', () 
     }
   });
 
+  it('reads the largest exact length, whose body is merely too large', () => {
+    const of = (length: string): Reply => one(`${head('HTTP/1.1 200 OK', `Content-Length: ${length}`)}abc`);
+    expect(of('9007199254740991').result).toBe('tooLarge');
+    expect(of('9007199254740990').result).toBe('tooLarge');
+  });
+
   it('refuses header lines without a name, without a colon or with a blank before it', () => {
     for (const line of [
       ': x',

@@ -380,7 +380,8 @@ export class ResponseParser {
       if (byte >= DIGIT_0 && byte <= DIGIT_9) {
         if (this.#mark === 2) return -1;
         this.#mark = 1;
-        this.#number = this.#number * 10 + byte - DIGIT_0;
+        // In this order: on the way to the largest exact length no sum may pass it.
+        this.#number = this.#number * 10 + (byte - DIGIT_0);
         if (this.#number > MAX_LENGTH) return -1;
       } else if (byte === BLANK || byte === TAB || byte === CR) {
         if (this.#mark === 1) this.#mark = 2;

@@ -10,8 +10,10 @@ import { Buffer } from 'node:buffer';
 import { createConnection, type OnReadOpts, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
 import { causeOfError, errnoOf, pathReasonOf } from './classify-error.js';
+import { ECONNRESET } from './libc/cause-of-errno.js';
 import { type OpenTransportOptions, type Place, placesOf } from './open-transport.js';
 import { ConnectReplyReader } from './socket/connect-reply.js';
+import { PendingError } from './socket/pending-error.js';
 import { SocketBuffers } from './socket/socket-buffers.js';
 import { TlsDialing } from './socket/tls-dialing.js';
 import { isTlsError, tlsReasonOf } from './socket/tls-reason.js';
@@ -44,6 +46,7 @@ export class SocketTransport implements Transport {
   readonly #places: readonly [Place, ...Place[]];
   readonly #tls: TlsDialing | undefined;
   readonly #buffers: SocketBuffers | undefined;
+  readonly #pendingError = new PendingError();
   readonly #sockets: (Socket | undefined)[];
   readonly #steps: Uint8Array;
   /** Empty without TLS. */
@@ -71,6 +74,7 @@ export class SocketTransport implements Transport {
   }
 
   async run(handler: TransportHandler): Promise<void> {
+    if (this.#tls === undefined) await this.#pendingError.prepare();
     const problem = await this.#buffers?.prepare();
     if (problem !== undefined) this.facts.note = problem;
     this.#handler = handler;
@@ -244,7 +248,7 @@ export class SocketTransport implements Transport {
   #watch(connection: number, socket: Socket): void {
     this.#sockets[connection] = socket;
     socket.on('error', (error: NodeJS.ErrnoException) => this.#fail(connection, socket, error));
-    socket.once('end', () => this.#finish(connection, socket, CLOSE_CAUSE.ended));
+    socket.once('end', () => this.#endInput(connection, socket));
     socket.once('close', () => this.#finish(connection, socket, CLOSE_CAUSE.other));
   }
 
@@ -259,6 +263,14 @@ export class SocketTransport implements Transport {
       const reason = 'the proxy reset the connection on CONNECT';
       this.#lose(connection, socket, { cause: CLOSE_CAUSE.other, errno, reason });
     } else this.#lose(connection, socket, { cause: causeOfError(error), errno, reason: pathReasonOf(error) });
+  }
+
+  /** In TLS an end that is not announced is an error of its own. */
+  #endInput(connection: number, socket: Socket): void {
+    const isReset = this.#tls === undefined && this.#pendingError.take(socket) === ECONNRESET;
+    if (isReset && this.#steps[connection] !== STEP.tunnel) {
+      this.#lose(connection, socket, { cause: CLOSE_CAUSE.reset, errno: ECONNRESET });
+    } else this.#finish(connection, socket, CLOSE_CAUSE.ended);
   }
 
   #finish(connection: number, socket: Socket, cause: CloseCause): void {

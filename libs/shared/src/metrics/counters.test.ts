@@ -28,8 +28,8 @@ describe('names on the wire', () => {
       counters:
         'planned notSentTimeOver notSentNoConnection notSentStopped notSentFatal sent ' +
         'waitedForConnection retried completed inFlightAtEnd non2xx ' +
-        'keepAliveReplies connectionsAsked connectionsOpened connectionsFailed connectionsClosedByUs ' +
-        'connectionsClosedAnnounced connectionsClosedUnannounced connectionsClosedIdle bytesReceived ' +
+        'keepAliveReplies repliesWithSurplus connectionsAsked connectionsOpened connectionsFailed connectionsClosedByUs ' +
+        'connectionsLeftToUs connectionsClosedAnnounced connectionsClosedUnannounced connectionsClosedIdle bytesReceived ' +
         'bodyBytesReceived bytesSent connectRefused connectTimeout connectUnreachable noLocalPort ' +
         'noDescriptor connectOther tls write resetBeforeFirstByte resetAfterFirstByte ' +
         'closedWithoutReplyNew closedWithoutReplyReused pipelineEnded truncated malformed tooLarge timeout ' +

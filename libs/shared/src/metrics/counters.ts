@@ -26,10 +26,14 @@ const PLAIN_COUNTERS = [
   'non2xx',
   /** Complete replies after which the connection was kept. */
   'keepAliveReplies',
+  /** Complete replies with bytes behind them that answer no request: their connection was given up. */
+  'repliesWithSurplus',
   'connectionsAsked',
   'connectionsOpened',
   'connectionsFailed',
   'connectionsClosedByUs',
+  /** Of those closed by us: the target had said or implied that it would close, and did not do so in time. */
+  'connectionsLeftToUs',
   /** Closed by the target: said so in the last reply / in mid-request without a word / while idle. */
   'connectionsClosedAnnounced',
   'connectionsClosedUnannounced',
@@ -45,6 +49,14 @@ export type CounterName = PlainCounter | FailureClass;
 
 /** Names of all counters, in the order of the array and of the wire. The failure classes come last. */
 export const COUNTER_NAMES: readonly CounterName[] = [...PLAIN_COUNTERS, ...FAILURE_CLASSES];
+
+/** Counters that frames and reports of before a protocol version do not have. */
+const ADDED_IN: Partial<Record<CounterName, number>> = { repliesWithSurplus: 2, connectionsLeftToUs: 2 };
+
+/** The counters of an earlier protocol version, in the order of its wire. */
+export function countersOfVersion(version: number): readonly CounterName[] {
+  return COUNTER_NAMES.filter((name) => (ADDED_IN[name] ?? 0) <= version);
+}
 
 /** Position of the first failure class: `FIRST_FAILURE + FAILURE.timeout` is the counter of timeouts. */
 export const FIRST_FAILURE: number = PLAIN_COUNTERS.length;

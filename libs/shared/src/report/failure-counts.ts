@@ -48,6 +48,24 @@ export function endedIn(report: Counted): number {
   return report.counters.completed + failedIn(report);
 }
 
+/** From this share of failures on, numbers of the rest say little about the target. */
+const MANY_FAILED = 0.1;
+
+/** Whether more requests failed than succeeded. */
+export function isMostlyFailed(report: Counted): boolean {
+  return failedIn(report) > report.counters.completed;
+}
+
+/** What the headline number says of failures: `187 of 200 requests failed`; undefined when they were few. */
+export function failureWarning(report: Counted): string | undefined {
+  const failed = failedIn(report);
+  const ended = endedIn(report);
+  if (failed === 0 || failed < MANY_FAILED * ended) return undefined;
+  const [most] = failureCounts(report);
+  const kind = most === undefined ? '' : ` (${FAILURE_PHRASES[most.failureClass]})`;
+  return `${failed} of ${ended} requests failed${kind}: this number is not what the target can serve`;
+}
+
 /** `37 of 1000 requests failed: 30 timed out, 7 truncated`; undefined when none failed. */
 export function failureSentence(report: Counted): string | undefined {
   const failed = failedIn(report);

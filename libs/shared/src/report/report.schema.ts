@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { COUNTER_NAMES, type CounterName } from '../metrics/counters.js';
+import { COUNTER_NAMES, type CounterName, countersOfVersion } from '../metrics/counters.js';
 import { fatalSchema } from '../metrics/fatal.js';
 import { labelsSchema } from '../plan/labels.js';
 import { planSchema } from '../plan/plan.schema.js';
@@ -47,8 +47,14 @@ export const distributionSchema = z.object({
 });
 export type Distribution = z.infer<typeof distributionSchema>;
 
+/** What every report has had; the others are 0 in earlier ones. */
+const FIRST_COUNTERS: readonly CounterName[] = countersOfVersion(1);
+
 const countersSchema = z.object(
-  Object.fromEntries(COUNTER_NAMES.map((name) => [name, z.number()])) as Record<CounterName, z.ZodNumber>,
+  // Each is a number when it was read, whether by default or not.
+  Object.fromEntries(
+    COUNTER_NAMES.map((name) => [name, FIRST_COUNTERS.includes(name) ? z.number() : z.number().default(0)]),
+  ) as Record<CounterName, z.ZodNumber>,
 );
 
 /** What an engine thread measured of itself. Absent where the platform does not tell. */

@@ -98,7 +98,8 @@ describe('outcome', () => {
     [{ noDescriptor: 10 }, EXIT.runFailed],
     [{ connectRefused: 99, timeout: 1 }, EXIT.verdictFail],
     [{ tls: 10 }, EXIT.verdictFail],
-    [{ connectRefused: 99, completed: 1 }, EXIT.ok],
+    [{ connectRefused: 99, completed: 1 }, EXIT.verdictFail],
+    [{ connectRefused: 1, completed: 99 }, EXIT.ok],
   ])(
     '%j ends with code %d: no connection at all is a run that could not be carried out',
     (counters, code) => {
@@ -107,6 +108,36 @@ describe('outcome', () => {
       expect(exitCodeOf(report)).toBe(code);
     },
   );
+
+  it('is fail when more requests failed than succeeded, and the headline says so', () => {
+    const of = (completed: number, timeout: number): Report =>
+      sampleReport({
+        plan: { requests: completed + timeout },
+        seen: { counters: balancedCounters({ completed, timeout }) },
+      });
+    const report = of(13, 187);
+    expect(report.verdict).toMatchObject({
+      outcome: 'fail',
+      warning: '187 of 200 requests failed (timed out): this number is not what the target can serve',
+    });
+    expect(report.verdict.reasons[0]).toBe('more failed than succeeded: 187 requests failed, 13 succeeded');
+    expect(exitCodeOf(report)).toBe(EXIT.verdictFail);
+    expect(of(100, 100).verdict.outcome).toBe('pass');
+    expect(of(90, 10).verdict.warning).toMatch(/^10 of 100 requests failed/);
+    expect(of(91, 9).verdict.warning).toBeUndefined();
+    expect(of(0, 9).verdict.warning).toMatch(/^9 of 9 requests failed/);
+  });
+
+  it('names connections whose announced end the target left to us', () => {
+    const { verdict } = sampleReport({
+      plan: { requests: 20 },
+      seen: { counters: balancedCounters({ completed: 20, connectionsLeftToUs: 20 }) },
+    });
+    expect(verdict.reasons).toContain(
+      'the target announces the end of connections, or implies it by HTTP/1.0, but leaves closing to us: ' +
+        '20 connections waited 100 ms for it',
+    );
+  });
 
   it('is fail when a fatal error ended it, although some succeeded', () => {
     const { verdict, fatal } = sampleReport({

@@ -1,5 +1,6 @@
+import { LIMITS } from '../limits.js';
 import { formatCount, formatCounted } from '../units.js';
-import { endedIn, failureSentence } from './failure-counts.js';
+import { endedIn, failedIn, failureSentence, failureWarning, isMostlyFailed } from './failure-counts.js';
 import { headlineWarningOf } from './headline-warning.js';
 import { type KeepAliveLimit, keepAliveLimitOf } from './keep-alive-limit.js';
 import { limitOf } from './limit.js';
@@ -11,7 +12,7 @@ import type { Report, Verdict } from './report.schema.js';
  * Judges a run from its report. The first that holds: books that do not balance or something missing make it
  * inconclusive, a person's stop makes it aborted, a fatal error or no success at all makes it fail, load that went
  * with an agent makes it inconclusive where it leaves the result open; else pass.
- * A rate that was asked for and not reached makes it fail too.
+ * More failures than successes, or a rate that was asked for and not reached, make it fail too.
  */
 export function verdictOf(report: Omit<Report, 'verdict'>): Verdict {
   const { outcome, reason } = outcomeOf(report);
@@ -22,6 +23,8 @@ export function verdictOf(report: Omit<Report, 'verdict'>): Verdict {
   const advice: string[] = [];
   const closes = keepAliveDiagnosis(report);
   if (closes !== undefined) reasons.push(closes);
+  const leftToUs = leftToUsSentence(report);
+  if (leftToUs !== undefined) reasons.push(leftToUs);
   if (report.counters.lengthDiffers > 0) {
     advice.push('if the target answers with pages of changing length, do not compare lengths (-l)');
   }
@@ -33,7 +36,7 @@ export function verdictOf(report: Omit<Report, 'verdict'>): Verdict {
   }
   // Evidence of a limit is made of numbers, and of these only what is wrong with them is known.
   if (report.counters.completed === 0 || !report.ledger.balanced) {
-    return withWarning({ outcome, limit: 'undecided', reasons, advice }, undefined);
+    return withWarnings({ outcome, limit: 'undecided', reasons, advice }, [failureWarning(report)]);
   }
   const limit = limitOf(report);
   const verdict = {
@@ -42,12 +45,13 @@ export function verdictOf(report: Omit<Report, 'verdict'>): Verdict {
     reasons: [...reasons, ...limit.reasons],
     advice: [...advice, ...limit.advice],
   };
-  return withWarning(verdict, outcome === 'fail' ? missedRateSentence(report) : undefined);
+  const missedRate = outcome === 'fail' ? missedRateSentence(report) : undefined;
+  return withWarnings(verdict, [failureWarning(report), missedRate]);
 }
 
-/** Every reader of the verdict finds the warning in it, whatever its format. */
-function withWarning(verdict: Verdict, missedRate: string | undefined): Verdict {
-  const warnings = [missedRate, headlineWarningOf(verdict)].filter((warning) => warning !== undefined);
+/** Every reader of the verdict finds the warnings in it, whatever its format. */
+function withWarnings(verdict: Verdict, found: readonly (string | undefined)[]): Verdict {
+  const warnings = [...found, headlineWarningOf(verdict)].filter((warning) => warning !== undefined);
   return warnings.length === 0 ? verdict : { ...verdict, warning: warnings.join('; ') };
 }
 
@@ -69,6 +73,10 @@ function outcomeOf(report: Omit<Report, 'verdict'>): Outcome {
   }
   const unknown = unknownReason(report);
   if (unknown !== undefined) return { outcome: 'inconclusive', reason: unknown };
+  if (isMostlyFailed(report)) {
+    const counts = `${failedIn(report)} requests failed, ${counters.completed} succeeded`;
+    return { outcome: 'fail', reason: `more failed than succeeded: ${counts}` };
+  }
   const missedRate = missedRateSentence(report);
   if (missedRate === undefined) return { outcome: 'pass' };
   // Load was missing until another agent took it over: whose fault the rate is, nobody can tell.
@@ -128,6 +136,16 @@ export function keepAliveDiagnosis(
     `the server closed ${closes} reused ${closes === 1 ? 'connection' : 'connections'} without announcing it ` +
     `(${perConnection} requests per connection on average); ` +
     'each met a request that was already sent and got no reply'
+  );
+}
+
+/** One sentence about a pause that is the target's doing and in no latency; undefined when there was none. */
+function leftToUsSentence({ counters }: Pick<Report, 'counters'>): string | undefined {
+  const { connectionsLeftToUs: count } = counters;
+  if (count === 0) return undefined;
+  return (
+    `the target announces the end of connections, or implies it by HTTP/1.0, but leaves closing to us: ` +
+    `${formatCounted(count, 'connection')} waited ${LIMITS.lingerMs} ms for it`
   );
 }
 

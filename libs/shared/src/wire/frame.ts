@@ -10,7 +10,7 @@
  */
 
 import { LIMITS } from '../limits.js';
-import { COUNTER_NAMES } from '../metrics/counters.js';
+import { COUNTER, COUNTER_NAMES, type Counters, countersOfVersion } from '../metrics/counters.js';
 import {
   BUCKET_COUNT,
   bucketIndexOf,
@@ -80,14 +80,14 @@ export class IntervalDecoder {
 
 function readInterval(bytes: Uint8Array, arrays: ObservationArrays): Interval {
   const reader = new ByteReader(bytes);
-  const attempt = readHead(reader, KIND_INTERVAL);
+  const { attempt, version } = readHead(reader, KIND_INTERVAL);
   const number = reader.varint('interval number');
   const span = reader.varint('interval span');
   if (span < 1 || number + span > Number.MAX_SAFE_INTEGER)
     throw new FrameError('frame: interval span is wrong');
   const flags = reader.u8('flags');
   if (flags > (FLAG_LAST | FLAG_WARMUP)) throw new FrameError(`frame: unknown flags ${flags}`);
-  const observations = readObservations(reader, arrays);
+  const observations = readObservations(reader, version, arrays);
   const isLast = (flags & FLAG_LAST) !== 0;
   const warmup = (flags & FLAG_WARMUP) === 0 ? {} : { isWarmup: true };
   return { ...attempt, number, span, isLast, ...warmup, ...observations };
@@ -96,9 +96,9 @@ function readInterval(bytes: Uint8Array, arrays: ObservationArrays): Interval {
 /** @throws FrameError when the bytes are not a totals frame of a version that can be read. */
 export function decodeTotals(bytes: Uint8Array): ShardTotals {
   const reader = new ByteReader(bytes);
-  const attempt = readHead(reader, KIND_TOTALS);
+  const { attempt, version } = readHead(reader, KIND_TOTALS);
   const intervals = reader.varint('number of intervals');
-  return { ...attempt, intervals, ...readObservations(reader, new ObservationArrays()) };
+  return { ...attempt, intervals, ...readObservations(reader, version, new ObservationArrays()) };
 }
 
 function writeHead(writer: ByteWriter, kind: number, attempt: ShardAttempt): void {
@@ -111,7 +111,7 @@ function writeHead(writer: ByteWriter, kind: number, attempt: ShardAttempt): voi
   writer.varint(attempt.attempt);
 }
 
-function readHead(reader: ByteReader, wantedKind: number): ShardAttempt {
+function readHead(reader: ByteReader, wantedKind: number): { attempt: ShardAttempt; version: number } {
   if (reader.remaining > LIMITS.maxFrameBytes) throw new FrameError('frame: too large');
   if (reader.u8('magic') !== MAGIC_B || reader.u8('magic') !== MAGIC_S)
     throw new FrameError('frame: wrong magic');
@@ -126,7 +126,7 @@ function readHead(reader: ByteReader, wantedKind: number): ShardAttempt {
   const attempt = reader.varint('attempt');
   if (shardIndex >= LIMITS.maxShards) throw new FrameError(`frame: shard index ${shardIndex} is too large`);
   if (attempt < 1) throw new FrameError('frame: attempt is wrong');
-  return { runId, shardIndex, attempt };
+  return { attempt: { runId, shardIndex, attempt }, version };
 }
 
 function writeObservations(writer: ByteWriter, seen: Observations): void {
@@ -145,10 +145,9 @@ function writeObservations(writer: ByteWriter, seen: Observations): void {
   }
 }
 
-function readObservations(reader: ByteReader, arrays: ObservationArrays): Observations {
-  expectCount(reader, 'counters', COUNTER_NAMES.length);
+function readObservations(reader: ByteReader, version: number, arrays: ObservationArrays): Observations {
   const { counters, gauges } = arrays;
-  for (let i = 0; i < counters.length; i++) counters[i] = reader.varint(COUNTER_NAMES[i] ?? 'counter');
+  readCounters(reader, version, counters);
   const statusCounts = readStatusCounts(reader);
   expectCount(reader, 'gauges', GAUGE_NAMES.length);
   for (let i = 0; i < gauges.length; i++) {
@@ -160,6 +159,18 @@ function readObservations(reader: ByteReader, arrays: ObservationArrays): Observ
   const histograms = HISTOGRAM_NAMES.map((name) => readHistogram(reader, name, arrays));
   if (!reader.isAtEnd) throw new FrameError(`frame: ${reader.remaining} bytes too many`);
   return { counters, statusCounts, gauges, histograms };
+}
+
+function readCounters(reader: ByteReader, version: number, counters: Counters): void {
+  if (version === PROTOCOL_VERSION) {
+    expectCount(reader, 'counters', COUNTER_NAMES.length);
+    for (let i = 0; i < counters.length; i++) counters[i] = reader.varint(COUNTER_NAMES[i] ?? 'counter');
+    return;
+  }
+  const names = countersOfVersion(version);
+  expectCount(reader, 'counters', names.length);
+  counters.fill(0);
+  for (const name of names) counters[COUNTER[name]] = reader.varint(name);
 }
 
 function readStatusCounts(reader: ByteReader): Map<number, number> {

@@ -6,6 +6,6 @@ export const PROTOCOL_VERSION = 2;
 
 /**
  * Oldest version of frames that can still be read: they may have been stored before an update, and have kept their
- * form and the order of their lists since.
+ * form, and the order of their lists but for counters that were added (`countersOfVersion`).
  */
 export const OLDEST_READABLE_FRAME = 1;

@@ -3,7 +3,7 @@ import { CLOSE_CAUSE, type CloseCause } from '../transport.js';
 
 const { errno } = constants;
 
-export const { EAGAIN, EINPROGRESS, EINTR } = errno;
+export const { EAGAIN, ECONNRESET, EINPROGRESS, EINTR } = errno;
 
 const CAUSES: ReadonlyMap<number, CloseCause> = new Map([
   [errno.ECONNRESET, CLOSE_CAUSE.reset],

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { SO_RCVBUF, SO_SNDBUF, SOL_SOCKET } from '../libc/constants.js';
 import { type Libc, loadLibc } from '../libc/libc.js';
+import { descriptorOf } from './descriptor-of.js';
 
 /**
  * Sets SO_SNDBUF and SO_RCVBUF of sockets that Node has opened. Node itself cannot, so the C library does it
@@ -31,11 +32,4 @@ export class SocketBuffers {
       libc.setsockopt(fd, SOL_SOCKET, option, libc.addressOf(this.#size), 4);
     }
   }
-}
-
-/** Node shows the descriptor on its inner handle only; -1 where it does not. */
-function descriptorOf(socket: Socket): number {
-  const handle: unknown = Reflect.get(socket, '_handle');
-  if (typeof handle !== 'object' || handle === null || !('fd' in handle)) return -1;
-  return typeof handle.fd === 'number' ? handle.fd : -1;
 }
