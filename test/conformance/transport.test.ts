@@ -1,4 +1,5 @@
-// One suite for every transport: what the interface in libs/engine/src/transport/transport.ts promises.
+// One suite for every transport: what the interface in libs/engine/src/transport/transport.ts promises. Long because
+// each promise is one test of the same suite.
 
 import { createHash } from 'node:crypto';
 import { constants } from 'node:os';

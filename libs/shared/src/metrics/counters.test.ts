@@ -27,13 +27,14 @@ describe('names on the wire', () => {
       protocol: 2,
       counters:
         'planned notSentTimeOver notSentNoConnection notSentStopped notSentFatal sent ' +
-        'waitedForConnection retried completed inFlightAtEnd non2xx ' +
-        'keepAliveReplies repliesWithSurplus connectionsAsked connectionsOpened connectionsFailed connectionsClosedByUs ' +
-        'connectionsLeftToUs connectionsClosedAnnounced connectionsClosedUnannounced connectionsClosedIdle bytesReceived ' +
-        'bodyBytesReceived bytesSent connectRefused connectTimeout connectUnreachable noLocalPort ' +
-        'noDescriptor connectOther tls write resetBeforeFirstByte resetAfterFirstByte ' +
-        'closedWithoutReplyNew closedWithoutReplyReused pipelineEnded truncated malformed tooLarge timeout ' +
-        'lengthDiffers status',
+        'waitedForConnection retried completed inFlightAtEnd non2xx keepAliveReplies ' +
+        'repliesWithSurplus connectionsAsked connectionsOpened connectionsFailed ' +
+        'connectionsClosedByUs connectionsLeftToUs connectionsClosedAnnounced ' +
+        'connectionsClosedUnannounced connectionsClosedIdle bytesReceived bodyBytesReceived ' +
+        'bytesSent connectRefused connectTimeout connectUnreachable noLocalPort noDescriptor ' +
+        'connectOther tls write resetBeforeFirstByte resetAfterFirstByte closedWithoutReplyNew ' +
+        'closedWithoutReplyReused pipelineEnded truncated malformed tooLarge timeout lengthDiffers ' +
+        'status',
       histograms:
         'connect wait reused fresh freshProcessing corrected sendLag servedClosedByUs ' +
         'servedClosedAnnounced servedClosedUnannounced servedClosedIdle tls',
