@@ -54,6 +54,8 @@ export interface ShardEnd {
   readonly fatal?: Fatal;
   /** First `Server` value seen; empty when there was none. */
   readonly server: string;
+  /** What was read of the probe's reply; empty unless the shard wants it. */
+  readonly firstReply: string;
   /** All addresses of the target's name, and the one that was used. */
   readonly addresses: readonly string[];
   readonly address: string;
@@ -301,6 +303,7 @@ class ShardEngine implements TransportHandler {
       totals: this.#intervals.end(nowUs),
       ...(this.#fatal === undefined ? {} : { fatal: this.#fatal }),
       server: this.#load.serverName.value,
+      firstReply: this.#load.firstReply?.text ?? '',
       addresses,
       address: used[0] ?? '',
       used,

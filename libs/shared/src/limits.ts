@@ -42,6 +42,8 @@ export const LIMITS = {
    * keep-alive implies; then we close it. Who closes first keeps a local port blocked for a minute.
    */
   lingerMs: 100,
+  /** Most bytes kept of a run's first reply: the room that `ab` has for a header. */
+  maxFirstReplyBytes: 8_191,
   /** Longest target address. */
   maxTargetLength: 8_192,
   /** Largest accepted header block of a reply unless the plan says otherwise. */

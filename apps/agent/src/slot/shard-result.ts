@@ -22,6 +22,7 @@ export function shardResultOf(end: ShardEnd, totals: Uint8Array, choiceNote?: st
     addressesUsed: Math.min(used.size, MAX_ADDRESSES),
     startSkewUs: end.startSkewUs,
     ...(end.server === '' ? {} : { server: end.server.slice(0, 200) }),
+    ...(end.firstReply === '' ? {} : { firstReply: end.firstReply }),
     transport: end.transport,
     ...(transportNote === undefined ? {} : { transportNote: transportNote.slice(0, 300) }),
     ...(end.tls === undefined ? {} : { tls: end.tls }),

@@ -5,12 +5,14 @@ import {
   abBenchmarkingLine,
   abCounts,
   abCsv,
+  abDifferenceLines,
   abExitOf,
   abFinishLine,
   abHasProgress,
   abHtmlBanner,
   abHtmlReport,
   abNotes,
+  abReplyLog,
   abReport,
   FAILURE_PHRASES,
   failureCounts,
@@ -80,6 +82,7 @@ export class AbOutput {
   async end(report: Report): Promise<number> {
     const { complete } = abCounts(report, this.#options.counting);
     const exit = abExitOf(report, this.#host);
+    this.#replyLog(report);
     if (this.#hasProgress) this.#show(complete);
     if (report.run.state === 'finished' && report.fatal === undefined) this.#finish(complete);
     if (exit.stderr !== undefined) {
@@ -91,10 +94,26 @@ export class AbOutput {
     if (complete > 0 || exit.stderr === undefined) {
       this.#write(AB_REPORT_LEAD + this.#report(report));
       this.#notes(report);
+    } else if (this.#options.counting === 'classic') {
+      process.stderr.write(
+        abDifferenceLines(report)
+          .map((line) => `${line}\n`)
+          .join(''),
+      );
     }
     if (this.#options.html === undefined && complete > 0) await this.#files.csv?.write(abCsv(report));
     await writeJsonReport(this.#files.json, report);
     return exit.code;
+  }
+
+  /** Of all replies that ab prints one after the other, the first, which is the one that is kept. */
+  #replyLog(report: Report): void {
+    const { verbosity, requests } = this.#options;
+    const log = abReplyLog(report, verbosity);
+    if (log === '') return;
+    this.#write(Buffer.from(log, 'latin1'));
+    this.#isLineOpen = false;
+    if (requests !== 1) writeNote('-v: the first reply is printed; ab prints each of them');
   }
 
   #show(done: number): void {
@@ -126,14 +145,14 @@ export class AbOutput {
 
   /** Programs read stdout for `ab`'s report; what `ab` cannot say goes beside it. */
   #notes(report: Report): void {
-    process.stderr.write(abNotes(report));
+    process.stderr.write(abNotes(report, this.#options.counting));
     if (this.#options.verbosity < 1) return;
     for (const { failureClass, count } of failureCounts(report)) {
       writeNote(`${count} requests: ${FAILURE_PHRASES[failureClass]}`);
     }
   }
 
-  #write(text: string): void {
+  #write(text: string | Uint8Array): void {
     if (this.#files.json?.isStdout === true) process.stderr.write(text);
     else process.stdout.write(text);
   }

@@ -60,6 +60,8 @@ export function planOfAb(
     failOnStatus: false,
     onSocketError: options.continueOnSocketError ? 'continue' : 'stop',
     probe: true,
+    // What ab prints of replies, and what tells whether it would have read them as we do.
+    ...(options.verbosity >= 2 || options.counting === 'classic' ? { keepFirstReply: true } : {}),
     ...connectionFieldsOf(options, identity),
     // The development version of ab sends again what met a close of a reused connection.
     ...(options.counting === 'trunk' ? { retryIdempotent: true } : {}),

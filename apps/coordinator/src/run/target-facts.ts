@@ -6,11 +6,13 @@ import { LIMITS } from '@broadside/shared';
 export function targetFactsOf(results: readonly ShardResult[]): Report['target'] {
   const resolved = results.find((result) => result.addresses.length > 0);
   const server = results.find((result) => result.server !== undefined)?.server;
+  const firstReply = results.find((result) => result.firstReply !== undefined)?.firstReply;
   const tls = tlsFactsOf(results);
   return {
     addresses: resolved?.addresses ?? [],
     ...(resolved?.addressesUsed === undefined ? {} : { addressesUsed: resolved.addressesUsed }),
     ...(server === undefined ? {} : { server }),
+    ...(firstReply === undefined ? {} : { firstReply }),
     ...(tls === undefined ? {} : { tls }),
   };
 }

@@ -14,6 +14,7 @@ import { ConnectPatience, nextBackoffMs } from '../connect-patience.js';
 import { CONNECTION_STATE, type Connection } from '../connection.js';
 import { Deadlines } from '../deadlines.js';
 import { fatalOf } from '../fatal-of.js';
+import { FirstReply } from '../first-reply.js';
 import type { LoadEvents } from '../load-events.js';
 import type { IntervalClock } from '../recorder/interval-clock.js';
 import type { LiveHistogram } from '../recorder/live-histogram.js';
@@ -57,6 +58,7 @@ export interface LoadOptions {
 
 export abstract class Load {
   readonly serverName = new ServerName();
+  readonly firstReply: FirstReply | undefined;
   openConnections = 0;
 
   readonly #options: LoadOptions;
@@ -94,6 +96,7 @@ export abstract class Load {
     this.#keepAlive = shard.keepAlive;
     this.#isHttp10 = shard.request.httpVersion === '1.0';
     this.#retries = shard.retryIdempotent === true && mayRepeat(shard.request.method);
+    this.firstReply = shard.keepFirstReply === true ? new FirstReply() : undefined;
     this.#patience = new ConnectPatience({
       isTimed: shard.durationMs !== undefined,
       timeoutMs: shard.timeoutMs,
@@ -203,6 +206,7 @@ export abstract class Load {
       if (connection.state === IDLE) this.#replace(index, connection, nowUs, false);
       return;
     }
+    if (this.firstReply !== undefined && this.requests.isProbing) this.firstReply.add(buffer, start, end);
     const { parser } = connection;
     let position = start;
     do {

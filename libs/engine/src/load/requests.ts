@@ -35,7 +35,7 @@ export class Requests {
   inFlight = 0;
   /** Of these, sent in a warm-up that is over: their bytes are in no number any more. */
   lateWarmups = 0;
-  #isProbing = false;
+  isProbing = false;
   /** Something was due that no connection was free for. */
   isStarved = false;
   readonly outcomes: Outcomes;
@@ -73,7 +73,7 @@ export class Requests {
   /** Takes up the probe. @returns false when the budget is 0. */
   takeProbe(index: number, connection: Connection, nowUs: number): boolean {
     if (!this.#source.takeProbe(nowUs)) return false;
-    this.#isProbing = true;
+    this.isProbing = true;
     this.#takeUp(index, connection, nowUs, nowUs);
     return true;
   }
@@ -197,8 +197,8 @@ export class Requests {
     this.inFlight--;
     if (this.lateWarmups > 0 && !this.outcomes.counts(place)) this.lateWarmups--;
     this.outcomes.book(place, failure);
-    if (this.#isProbing) {
-      this.#isProbing = false;
+    if (this.isProbing) {
+      this.isProbing = false;
       this.#options.onProbeSettled(failure, nowUs - (this.#flights.startUs[place] ?? 0), errno);
     } else if (this.inFlight === 0 && this.#source.nextUs === Number.POSITIVE_INFINITY)
       this.#transport.wake();

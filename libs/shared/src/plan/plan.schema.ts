@@ -122,6 +122,8 @@ const planFields = z.strictObject(
     onSocketError: z.enum(['continue', 'stop']).default(PLAN_DEFAULTS.onSocketError),
     /** Whether one request is sent alone before all others, as `ab` does; its reply is the reference. */
     probe: z.boolean().default(PLAN_DEFAULTS.probe),
+    /** Whether the report holds what was read of the first reply, its cookies left out. Needs `probe`. */
+    keepFirstReply: z.boolean().optional(),
     maxReplyHeaderBytes: wholeNumber(LIMITS.maxReplyHeaderBytes).default(PLAN_DEFAULTS.maxReplyHeaderBytes),
     maxReplyBodyBytes: wholeNumber(LIMITS.maxReplyBodyBytes).default(PLAN_DEFAULTS.maxReplyBodyBytes),
     /**
@@ -265,6 +267,9 @@ export const planSchema = planFields
     together(['bodyBase64', 'body'], (plan) => eitherOf(plan, 'bodyBase64', 'body')),
     together(['checkLength', 'probe'], ({ checkLength, probe }) =>
       checkLength && !probe ? 'needs probe: true' : undefined,
+    ),
+    together(['keepFirstReply', 'probe'], ({ keepFirstReply, probe }) =>
+      keepFirstReply === true && !probe ? 'needs probe: true' : undefined,
     ),
   )
   .transform(({ duration, timeout, connectTimeout, warmup, maxWait, ...plan }) => {

@@ -157,6 +157,8 @@ export const shardSchema = shardAttemptSchema.extend({
   onSocketError: z.enum(['continue', 'stop']),
   /** True for the one shard of the run that sends the probe, as the first of its own requests. */
   probe: z.boolean(),
+  /** What is read of the probe's reply is to be told with the shard's result. */
+  keepFirstReply: z.boolean().optional(),
 });
 
 export type Shard = Readonly<z.infer<typeof shardSchema>>;

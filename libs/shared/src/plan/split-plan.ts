@@ -65,5 +65,6 @@ export function splitPlan(plan: Plan, runId: string, slots: number | readonly nu
     failOnStatus: plan.failOnStatus,
     onSocketError: plan.onSocketError,
     probe: plan.probe && shardIndex === 0,
+    ...(plan.keepFirstReply === true && shardIndex === 0 ? { keepFirstReply: true } : {}),
   }));
 }

@@ -67,6 +67,13 @@ describe('abCounts', () => {
     expect(abCounts(report, 'once')).toMatchObject({ complete: 20, failed: 15, length: 15 });
   });
 
+  it('has no Length failures for nothing in classic where no reply was ever whole, as ab takes 0 for the length', () => {
+    const resets = counts('classic', { resetBeforeFirstByte: 20 });
+    expect(resets).toMatchObject({ complete: 20, failed: 40, receive: 20, length: 0, exceptions: 20 });
+    expect(counts('classic', { closedWithoutReplyNew: 20 })).toMatchObject({ complete: 20, failed: 0 });
+    expect(counts('classic', { resetAfterFirstByte: 20 })).toMatchObject({ failed: 60, length: 20 });
+  });
+
   it('does not take lengths that differ for failures in trunk, where the categories may add up to less', () => {
     const seen = { completed: 80, lengthDiffers: 10, truncated: 10 };
     const trunk = counts('trunk', seen);

@@ -77,9 +77,9 @@ function countedClassic(report: Counted): AbCounts {
   const connect = connectFailures(report);
   const resets = c.resetBeforeFirstByte + c.resetAfterFirstByte;
   const receive = resets + c.timeout;
-  // Nothing at all is as long as an empty reference.
+  // Nothing at all is as long as an empty reference, and ab takes 0 for it where no reply was ever whole.
   const empty =
-    report.referenceBytes === 0
+    report.referenceBytes === 0 || c.completed + c.lengthDiffers === 0
       ? 0
       : c.closedWithoutReplyNew +
         c.closedWithoutReplyReused +

@@ -169,6 +169,8 @@ export const reportSchema = z.object({
     /** How many of the addresses were used, counted from the first; absent: one. */
     addressesUsed: z.number().optional(),
     server: z.string().optional(),
+    /** What was read of the first reply until its header was whole, one character for each byte, no cookies. */
+    firstReply: z.string().optional(),
     /** As the first shard negotiated it; handshakes and their times are sums over all shards. */
     tls: tlsFactsSchema.optional(),
   }),

@@ -30,6 +30,11 @@ export const shardResultSchema = shardAttemptSchema.extend({
   startSkewUs: z.number(),
   /** `Server` header of the first reply. */
   server: z.string().max(200).optional(),
+  /** What was read of the probe's reply, one character for each byte. */
+  firstReply: z
+    .string()
+    .max(LIMITS.maxFirstReplyBytes + 1_024)
+    .optional(),
   transport: z.string().max(16),
   /** Why a slower transport was used than could be, in one line. */
   transportNote: z.string().max(300).optional(),

@@ -1,3 +1,5 @@
+import type { AbCounting } from '../ab-counts.js';
+import { AB_DIFFERENCE_TEXTS, abDifferencesOf } from '../ab-differences.js';
 import type { Report } from '../report.schema.js';
 import { abTimesRows } from './ab-times.js';
 import { addressTexts, failureReasonTexts, routeTexts } from './connection-texts.js';
@@ -10,9 +12,10 @@ const LABEL_WIDTH = 24;
 
 /**
  * What ab's report cannot say, for after its last line or for stderr: who sent the load, whether the books
- * balance, who was the limit, and the connection times in µs. Begins with an empty line.
+ * balance, who was the limit, where classic counting differs from ab's, and the connection times in µs. Begins with
+ * an empty line.
  */
-export function abNotes(report: Report): string {
+export function abNotes(report: Report, counting: AbCounting = 'once'): string {
   const warning = headlineWarning(report);
   const open = connectionsAchieved(report);
   const { outcome, limit, reasons, advice } = report.verdict;
@@ -30,9 +33,18 @@ export function abNotes(report: Report): string {
     ...noted('Books:', [booksSentence(report)]),
     ...noted('Verdict:', [`${outcome}; limit: ${limit}`, ...reasons]),
     ...noted('Advice:', advice),
+    ...(counting === 'classic' ? abDifferenceLines(report) : []),
     ...timesLinesUs(report),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Where ab 2.3 would give other figures; one line each, or two where it is long. */
+export function abDifferenceLines(report: Report): string[] {
+  return noted(
+    'Unlike ab 2.3:',
+    abDifferencesOf(report).map((name) => AB_DIFFERENCE_TEXTS[name]),
+  );
 }
 
 /** A label, and each text on lines of its own beside it. Nothing for no texts. */
