@@ -28,7 +28,6 @@ describe('mistakes are refused before anything is started', () => {
       { code: 22, stderr: /^ab: Cannot use concurrency level greater than total/ },
     ],
     [['ab', '-Y', URL], { code: 22, stderr: /^ab: illegal option -- Y\n/ }],
-    [['ab', '-g', 'f', URL], { code: 22, stderr: /^ab: option -g wants every sample/ }],
     [['ab', '-h'], { code: 22, stderr: /^Usage: broadside ab / }],
     [
       ['ab', '-p', 'FOLDER/none', URL],

@@ -39,6 +39,7 @@ export * from './report/latency.js';
 export * from './report/limit.js';
 export * from './report/loss.js';
 export * from './report/render/ab-csv.js';
+export * from './report/render/ab-gnuplot.js';
 export * from './report/render/ab-html.js';
 export * from './report/render/ab-notes.js';
 export * from './report/render/ab-progress.js';

@@ -44,6 +44,8 @@ export const LIMITS = {
   lingerMs: 100,
   /** Most bytes kept of a run's first reply: the room that `ab` has for a header. */
   maxFirstReplyBytes: 8_191,
+  /** Most rows of `ab`'s file of samples, about 45 MB. */
+  maxAbSamples: 1_000_000,
   /** Longest target address. */
   maxTargetLength: 8_192,
   /** Largest accepted header block of a reply unless the plan says otherwise. */

@@ -140,12 +140,6 @@ describe('mistakes, with the text and the exit code of ab', () => {
     expect(mistakeOf(...words)).toEqual({ kind: 'mistake', text, exitCode });
   });
 
-  it('says what to use instead of a file of all samples', () => {
-    const { text, exitCode } = mistakeOf('-g', 'f', URL);
-    expect(text).toMatch(/^ab: option -g wants every sample, .* use -e FILE/);
-    expect(exitCode).toBe(22);
-  });
-
   it.each([
     ['http://127.0.0.1:8080', /needs a path/],
     ['127.0.0.1:8080', /needs a path/],

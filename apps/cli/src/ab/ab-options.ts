@@ -50,6 +50,8 @@ export interface AbOptions {
   bind: string | undefined;
   socketBufferBytes: number | undefined;
   csvFile: string | undefined;
+  /** Of -g. */
+  samplesFile: string | undefined;
   /** Present with -w and with -x, -y, -z. */
   html: AbHtmlAttributes | undefined;
   /** Ours. */
@@ -157,6 +159,7 @@ function defaults(): AbOptions {
     bind: undefined,
     socketBufferBytes: undefined,
     csvFile: undefined,
+    samplesFile: undefined,
     html: undefined,
     coordinatorUrl: undefined,
     token: undefined,
@@ -260,10 +263,8 @@ function applyShort(parsing: Parsing, letter: string, value: string): void {
       options.csvFile = value;
       break;
     case 'g':
-      throw usageMistake(
-        'option -g wants every sample, and Broadside keeps histograms: use -e FILE for percentiles, or ' +
-          '--json FILE for the full distribution',
-      );
+      options.samplesFile = value;
+      break;
     case 'A':
       options.authorizationLines.push(`Authorization: Basic ${encodedCredentials(value)}`);
       break;

@@ -1,4 +1,5 @@
 import {
+  AB_GNUPLOT_NOTE,
   AB_REPORT_LEAD,
   type AbTextOptions,
   abBanner,
@@ -8,6 +9,7 @@ import {
   abDifferenceLines,
   abExitOf,
   abFinishLine,
+  abGnuplot,
   abHasProgress,
   abHtmlBanner,
   abHtmlReport,
@@ -31,6 +33,7 @@ import { AbProgress } from './ab-progress.js';
 export interface AbFiles {
   readonly json: JsonDestination | undefined;
   readonly csv: JsonDestination | undefined;
+  readonly samples: JsonDestination | undefined;
 }
 
 /** The text of `ab`, in its order, on its streams. With the JSON report on stdout, the text is on stderr. */
@@ -101,9 +104,18 @@ export class AbOutput {
           .join(''),
       );
     }
-    if (this.#options.html === undefined && complete > 0) await this.#files.csv?.write(abCsv(report));
+    if (this.#options.html === undefined && complete > 0) await this.#writeFiles(report);
     await writeJsonReport(this.#files.json, report);
     return exit.code;
+  }
+
+  /** As ab: in text mode only, and not without any reply. */
+  async #writeFiles(report: Report): Promise<void> {
+    const { csv, samples } = this.#files;
+    await csv?.write(abCsv(report));
+    if (samples === undefined) return;
+    await samples.write(abGnuplot(report));
+    writeNote(AB_GNUPLOT_NOTE);
   }
 
   /** Of all replies that ab prints one after the other, the first, which is the one that is kept. */

@@ -38,6 +38,8 @@ function mistakeText(text: string, exitCode: number): string {
 async function executeOptions(options: AbOptions): Promise<number> {
   const json = options.jsonFile === undefined ? undefined : await openJsonDestination(options.jsonFile);
   const csv = options.csvFile === undefined ? undefined : await openJsonDestination(options.csvFile);
+  const samples =
+    options.samplesFile === undefined ? undefined : await openJsonDestination(options.samplesFile);
   const prepared = await prepareAbPlan(options);
   if (!prepared.ok) {
     process.stderr.write(`${prepared.text}\n`);
@@ -56,7 +58,7 @@ async function executeOptions(options: AbOptions): Promise<number> {
     onSlowStart: () => process.stderr.isTTY && writeNote('starting…'),
   });
   for (const note of options.notes) writeNote(note);
-  const out = new AbOutput(options, { json, csv });
+  const out = new AbOutput(options, { json, csv, samples });
   // `ab` ends with 1 when it is interrupted, and is killed by SIGTERM.
   const signals = new StopSignals((signal) => (signal === 'SIGINT' ? 1 : EXIT.terminated));
   try {

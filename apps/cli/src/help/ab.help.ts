@@ -21,8 +21,10 @@ prints the same report. Options of ours begin with two dashes.
   -q              no progress lines
   -d              no table of percentiles
   -S              short table of times
-  -v level        1 and more: name the failures on stderr; 2 and more: print the request too
+  -v level        1 and more: name the failures on stderr; 2 and more: print the request and the
+                  first reply too
   -e file         write the percentiles as CSV
+  -g file         write a row for each reply, sorted by duration, for gnuplot (from histograms)
   -w              report as an HTML table
   -x, -y, -z attr attributes of its table, rows and cells
   -X host:port    go through this HTTP proxy (port 8080); https in a tunnel
