@@ -67,7 +67,7 @@ describe('abCounts', () => {
     expect(abCounts(report, 'once')).toMatchObject({ complete: 20, failed: 15, length: 15 });
   });
 
-  it('has no Length failures for nothing in classic where no reply was ever whole, as ab takes 0 for the length', () => {
+  it('takes nothing for as long as the reference in classic, where no reply was ever whole', () => {
     const resets = counts('classic', { resetBeforeFirstByte: 20 });
     expect(resets).toMatchObject({ complete: 20, failed: 40, receive: 20, length: 0, exceptions: 20 });
     expect(counts('classic', { closedWithoutReplyNew: 20 })).toMatchObject({ complete: 20, failed: 0 });

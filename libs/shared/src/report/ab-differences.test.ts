@@ -13,7 +13,7 @@ function differences(
   const report = sampleReport({
     plan: { requests: 20, connections: 1, probe: true, checkLength: true, ...plan },
     seen: { counters: balancedCounters(counters) },
-    input: { ...(counters.completed === undefined ? {} : { referenceBytes: 100 }) },
+    input: counters.completed === undefined ? {} : { referenceBytes: 100 },
   });
   return abDifferencesOf({ ...report, target: { ...report.target, firstReply } });
 }
