@@ -9,6 +9,8 @@ const SOME_FINDINGS: unknown = expect.arrayContaining([
   expect.objectContaining({ scenario: 'rate', what: 'requests at the target', measured: 6_000 }),
   expect.objectContaining({ scenario: 'freeze', what: 'corrected p99, from the schedule' }),
   expect.objectContaining({ scenario: 'failures', what: 'timed out', measured: 2 }),
+  expect.objectContaining({ scenario: 'failures', what: 'reset within the reply', measured: 50 }),
+  expect.objectContaining({ scenario: 'failures', what: 'length differs', measured: 50 }),
   expect.objectContaining({ scenario: 'keep-alive', what: 'limit recognised, in requests', measured: 50 }),
 ]);
 

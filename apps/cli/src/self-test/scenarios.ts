@@ -139,9 +139,11 @@ function freezeScenario(isShort: boolean): Scenario {
 /** Each request of these numbers meets its fault; the rest get a proper reply. */
 const FAULTS_OF_A_CYCLE: TargetScript['faults'] = [
   { fault: 'reset', every: 40, at: 7 },
+  { fault: 'resetWithin', every: 40, at: 33 },
   { fault: 'close', every: 40, at: 13 },
   { fault: 'truncate', every: 40, at: 21 },
   { fault: 'garbage', every: 40, at: 29 },
+  { fault: 'otherLength', every: 40, at: 17 },
   { fault: 'status', every: 10, at: 5 },
 ];
 
@@ -155,9 +157,9 @@ function faultScenario(requests: number): Scenario {
   ];
   return {
     name,
-    purpose: 'resets, closes, truncated and garbled replies, errors and silence, counted one by one',
+    purpose: 'resets, closes, cut, garbled and differing replies, errors and silence, counted one by one',
     script: { delays: NO_DELAY, faults },
-    plan: { requests, connections: 8, slots: 2, timeoutMs: 2_000 },
+    plan: { requests, connections: 8, slots: 2, timeoutMs: 2_000, probe: true, checkLength: true },
     judge: ({ report: { counters }, record }) => {
       const expected = faultCounts({ faults }, requests);
       const count = (what: string, claimed: number, measured: number): Finding =>
@@ -165,6 +167,7 @@ function faultScenario(requests: number): Scenario {
       return [
         count('status 503', expected.status, counters.status),
         count('reset before the reply', expected.reset, counters.resetBeforeFirstByte),
+        count('reset within the reply', expected.resetWithin, counters.resetAfterFirstByte),
         count('new connection closed without reply', record.closedNew, counters.closedWithoutReplyNew),
         count(
           'reused connection closed without reply',
@@ -172,6 +175,7 @@ function faultScenario(requests: number): Scenario {
           counters.closedWithoutReplyReused,
         ),
         count('truncated', expected.truncate, counters.truncated),
+        count('length differs', expected.otherLength, counters.lengthDiffers),
         count('not HTTP', expected.garbage, counters.malformed),
         count('timed out', expected.silent, counters.timeout),
         count('connections', record.connections, counters.connectionsOpened),

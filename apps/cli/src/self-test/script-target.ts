@@ -9,6 +9,10 @@ const BODY = 'x'.repeat(100);
 const REPLY = `HTTP/1.1 200 OK\r\nServer: broadside-self-test\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`;
 const UNAVAILABLE = `HTTP/1.1 503 Service Unavailable\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`;
 const TRUNCATED = REPLY.slice(0, -BODY.length / 2);
+/** A proper reply with a body that is one byte shorter than all others. */
+const OTHER_LENGTH = REPLY.slice(0, -1).replace(`Length: ${BODY.length}`, `Length: ${BODY.length - 1}`);
+/** Long enough for the part of a reply to be read before the reset overtakes it. */
+const HEAD_START_MS = 20;
 const GARBAGE = 'SSH-2.0-nothing that speaks HTTP\r\n\r\n';
 
 /** The target of the self-test: follows its script, and keeps a record of what it does by its own clock. */
@@ -122,6 +126,10 @@ class Play {
       case 'reset':
         socket.resetAndDestroy();
         return;
+      case 'resetWithin':
+        socket.write(TRUNCATED);
+        setTimeout(() => socket.resetAndDestroy(), HEAD_START_MS);
+        return;
       case 'close':
         if (served === 0) this.#closedNew++;
         socket.end();
@@ -134,6 +142,9 @@ class Play {
         return;
       case 'status':
         socket.write(UNAVAILABLE);
+        return;
+      case 'otherLength':
+        socket.write(OTHER_LENGTH);
         return;
       case 'silent':
         return;

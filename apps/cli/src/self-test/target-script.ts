@@ -2,7 +2,16 @@ import { latencySchema } from '@broadside/shared';
 import { z } from 'zod';
 
 /** What the target of the self-test does instead of a proper reply. */
-export const FAULTS = ['reset', 'close', 'truncate', 'garbage', 'status', 'silent'] as const;
+export const FAULTS = [
+  'reset',
+  'resetWithin',
+  'close',
+  'truncate',
+  'garbage',
+  'status',
+  'otherLength',
+  'silent',
+] as const;
 export type Fault = (typeof FAULTS)[number];
 
 const MAX_DELAY_MS = 60_000;
@@ -82,5 +91,14 @@ export function faultCounts(script: Pick<TargetScript, 'faults'>, requests: numb
 }
 
 export function noFaults(): Record<Fault, number> {
-  return { reset: 0, close: 0, truncate: 0, garbage: 0, status: 0, silent: 0 };
+  return {
+    reset: 0,
+    resetWithin: 0,
+    close: 0,
+    truncate: 0,
+    garbage: 0,
+    status: 0,
+    otherLength: 0,
+    silent: 0,
+  };
 }
