@@ -4,7 +4,17 @@
  */
 import { readdirSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
-import { COUNTER_NAMES, type CounterName, type FailureClass, Histogram, type Shard } from '@broadside/shared';
+import {
+  COUNTER_NAMES,
+  type CounterName,
+  type FailureClass,
+  Histogram,
+  HISTOGRAM_NAMES,
+  type HistogramName,
+  type Latency,
+  latencyOf,
+  type Shard,
+} from '@broadside/shared';
 import { chooseTransport } from '../transport/choose-transport.js';
 import type { TransportName } from '../transport/transport.js';
 import { runShardAgainst } from './run-shard-against.js';
@@ -18,6 +28,7 @@ export interface ShardOutcome {
   readonly transport: TransportName;
   readonly counters: Readonly<Record<CounterName, number>>;
   readonly failures: Partial<Record<FailureClass, number>>;
+  readonly histograms: Readonly<Record<HistogramName, Latency>>;
   readonly statuses: readonly (readonly [number, number])[];
   readonly fatal: string | undefined;
   readonly intervals: number;
@@ -55,10 +66,14 @@ async function carryOut({ shard, transport }: ShardOrder): Promise<ShardOutcome>
   const latency = Histogram.from(run.histogram('reused').toSparse(), run.histogram('fresh').toSparse());
   const lag = run.histogram('sendLag');
   const counters = Object.fromEntries(COUNTER_NAMES.map((name) => [name, run.count(name)]));
+  const histograms = Object.fromEntries(
+    HISTOGRAM_NAMES.map((name) => [name, latencyOf(run.histogram(name))]),
+  );
   return {
     transport: run.end.transport,
     // Made of all the names just above.
     counters: counters as Record<CounterName, number>,
+    histograms: histograms as Record<HistogramName, Latency>,
     failures: run.failures,
     statuses: [...run.end.totals.statusCounts],
     fatal: run.end.fatal?.message,
