@@ -15,6 +15,7 @@ const END: ShardEnd = {
     histograms: [],
   },
   server: '',
+  firstReply: '',
   addresses: ['127.0.0.1', '127.0.0.2'],
   address: '127.0.0.2',
   used: ['127.0.0.2'],
@@ -24,6 +25,13 @@ const END: ShardEnd = {
 };
 
 describe('result of a shard', () => {
+  it('holds the first reply only where one was kept', () => {
+    expect(shardResultOf(END, new Uint8Array())).not.toHaveProperty('firstReply');
+    expect(shardResultOf({ ...END, firstReply: 'HTTP/1.1' }, new Uint8Array())).toMatchObject({
+      firstReply: 'HTTP/1.1',
+    });
+  });
+
   it('names the addresses that were used first', () => {
     expect(shardResultOf(END, new Uint8Array())).toMatchObject({
       addresses: ['127.0.0.2', '127.0.0.1'],
