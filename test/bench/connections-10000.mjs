@@ -1,7 +1,7 @@
 // Ten thousand connections of one agent against nginx: a real coordinator, a real Redis and a real agent, each a
 // process of its own. Says how many connections were opened and busy, what failed, and the agent's resident memory,
-// read once a second, with the slope of the second half and its standard error. Goals: none failed, at most 200 MB, flat
-// over 5 minutes. Linux, with nginx and redis-server; load stays on loopback.
+// read once a second, with the slope of the second half and its standard error. Goals: none failed, at most 200 MB,
+// flat over 5 minutes. Linux, with nginx and redis-server; load stays on loopback.
 //
 // Usage: node test/bench/connections-10000.mjs [--connections 10000] [--seconds 300] [--transport auto]
 import { spawn } from 'node:child_process';
@@ -71,7 +71,8 @@ async function startNginx() {
   const room = Number(values.connections) * 1.5 + 100;
   await writeFile(
     join(folder, 'nginx.conf'),
-    `daemon off; worker_processes 1; worker_rlimit_nofile ${room + 500}; pid ${folder}/nginx.pid; error_log stderr error;
+    `daemon off; worker_processes 1; worker_rlimit_nofile ${room + 500};
+     pid ${folder}/nginx.pid; error_log stderr error;
      events { worker_connections ${room}; }
      http { access_log off; keepalive_requests 1000000000; keepalive_timeout 600s;
        server { listen 127.0.0.1:${port} backlog=4096; return 200 "${'x'.repeat(100)}"; } }`,

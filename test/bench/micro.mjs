@@ -1,6 +1,6 @@
-// What single steps cost, in ns of CPU time: reading a reply, recording it, encoding, decoding and merging an interval, cutting a
-// plan into shards. Each step is repeated for about --ms per round, in rounds in which each of them runs once. Prints a
-// markdown table: median, and in brackets the middle half of the rounds.
+// What single steps cost, in ns of CPU time: reading a reply, recording it, encoding, decoding and merging an interval,
+// cutting a plan into shards. Each step is repeated for about --ms per round, in rounds in which each of them runs
+// once. Prints a markdown table: median, and in brackets the middle half of the rounds.
 //
 // Usage: node test/bench/micro.mjs [--rounds 15] [--ms 100]
 import { parseArgs } from 'node:util';
