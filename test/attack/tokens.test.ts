@@ -28,7 +28,7 @@ let url = '';
 const held = new Map<TokenRole, Headers>();
 
 beforeAll(async () => {
-  under = await CoordinatorUnderTest.start({ apiToken: ADMIN_TOKEN });
+  under = await CoordinatorUnderTest.start({ apiToken: ADMIN_TOKEN, maxFailedLogins: 1_000 });
   ({ url } = under.coordinator);
   for (const role of ['viewer', 'operator', 'admin', 'agent'] as const) {
     held.set(role, bearer((await createToken(url, admin, role)).token));
@@ -55,6 +55,7 @@ describe('a door', () => {
     { method: 'GET', path: ROUTES.tokens, needs: 'admin', status: 200 },
     { method: 'POST', path: ROUTES.tokens, needs: 'admin', status: 400 },
     { method: 'DELETE', path: `${ROUTES.tokens}/none`, needs: 'admin', status: 404 },
+    { method: 'GET', path: ROUTES.audit, needs: 'admin', status: 200 },
   ] as const;
   const rank = ['viewer', 'operator', 'admin'];
 

@@ -8,6 +8,11 @@ export interface AgentOptions {
   /** `http://host:port` or `https://host:port` of the coordinator. */
   readonly coordinatorUrl: string;
   readonly joinToken: string;
+  /**
+   * Certificates (PEM) that the coordinator's must come from, instead of Node's own. `own-process`: any will do,
+   * because nobody can stand between this agent and a coordinator in the same process.
+   */
+  readonly trust?: { readonly ca: string } | 'own-process';
   /** How people recognise this agent; the host name unless told. */
   readonly name?: string;
   /** Shards at a time, one engine thread each; the number of cores unless told. */
@@ -38,12 +43,15 @@ export interface AgentOptions {
 
 /** The options with every default filled in and every value checked. */
 export interface CheckedOptions
-  extends Required<Omit<AgentOptions, 'coordinatorUrl' | 'queue' | 'redisUrl' | 'weight' | 'capacityFile'>> {
+  extends Required<
+    Omit<AgentOptions, 'coordinatorUrl' | 'queue' | 'redisUrl' | 'trust' | 'weight' | 'capacityFile'>
+  > {
   readonly coordinatorUrl: URL;
   readonly queue: ShardQueueWiring | undefined;
   readonly redisUrl: string | undefined;
   readonly weight: number | undefined;
   readonly capacityFile: string | undefined;
+  readonly trust: AgentOptions['trust'];
 }
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
@@ -87,6 +95,7 @@ export function checkOptions(options: AgentOptions): CheckedOptions {
     capacityFile,
     queue,
     redisUrl,
+    trust: options.trust,
     transport,
     logger,
     connectTimeoutMs: options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,

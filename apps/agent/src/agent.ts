@@ -163,11 +163,12 @@ class RunningAgent implements Agent {
   }
 
   #createUplink(): Uplink {
-    const { coordinatorUrl, joinToken, labels, weight, clock, random, logger, connectTimeoutMs } =
+    const { coordinatorUrl, joinToken, trust, labels, weight, clock, random, logger, connectTimeoutMs } =
       this.#options;
     return new Uplink({
       coordinatorUrl,
       joinToken,
+      trust,
       greeting: () => ({
         kind: 'hello',
         protocol: PROTOCOL_VERSION,

@@ -53,6 +53,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./commands/token.js'),
   },
   {
+    name: 'audit',
+    summary: 'who did what on a coordinator',
+    loadHelp: () => import('./help/audit.help.js'),
+    load: () => import('./commands/audit.js'),
+  },
+  {
     name: 'doctor',
     summary: 'what this machine is, and whether it could carry a load',
     loadHelp: () => import('./help/doctor.help.js'),

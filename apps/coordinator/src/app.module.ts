@@ -5,6 +5,8 @@ import { TokenController } from './access/token.controller.js';
 import { TokenService } from './access/token.service.js';
 import { AgentController } from './agent/agent.controller.js';
 import { AgentRegistry } from './agent/agent-registry.js';
+import { AuditController } from './audit/audit.controller.js';
+import { AuditLog } from './audit/audit-log.js';
 import { HealthController } from './health/health.controller.js';
 import { Health } from './health/health.js';
 import { RunController } from './run/run.controller.js';
@@ -17,6 +19,7 @@ export interface AppParts {
   readonly health: Health;
   readonly tokens: TokenService;
   readonly tickets: Tickets;
+  readonly audit: AuditLog;
 }
 
 /**
@@ -28,11 +31,19 @@ export class AppModule {
   static of(parts: Promise<AppParts>): DynamicModule {
     return {
       module: AppModule,
-      controllers: [RunController, AgentController, TokenController, TicketController, HealthController],
+      controllers: [
+        RunController,
+        AgentController,
+        TokenController,
+        TicketController,
+        AuditController,
+        HealthController,
+      ],
       providers: [
         { provide: AgentRegistry, useFactory: async () => (await parts).registry },
         { provide: RunService, useFactory: async () => (await parts).runs },
         { provide: TokenService, useFactory: async () => (await parts).tokens },
+        { provide: AuditLog, useFactory: async () => (await parts).audit },
         { provide: Tickets, useFactory: async () => (await parts).tickets },
         { provide: Health, useFactory: async () => (await parts).health },
       ],

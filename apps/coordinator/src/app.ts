@@ -1,6 +1,5 @@
 /** The HTTP side: Nest with everything that stands before and behind its routes. */
 import 'reflect-metadata';
-import type { Server } from 'node:http';
 import { BroadsideError, problemsOf } from '@broadside/shared';
 import { StandardSchemaValidationPipe } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -13,33 +12,37 @@ import { AppModule } from './app.module.js';
 import type { Building } from './build-parts.js';
 import { apiDocs } from './http/api-docs.js';
 import { ErrorFilter } from './http/error.filter.js';
+import { HardenedAdapter } from './http/http-server.js';
 import { jsonBody } from './http/json-body.js';
 import { securityHeaders } from './http/security-headers.js';
+import type { TlsFiles } from './http/tls-files.js';
 import type { NestLogger } from './nest-logger.js';
 
 export interface AppOptions {
   readonly building: Promise<Building>;
   readonly gate: Gate;
+  /** Absent: plain HTTP. */
+  readonly tls: TlsFiles | undefined;
   readonly log: Logger;
   readonly logger: NestLogger;
 }
 
-const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 60_000;
-const KEEP_ALIVE_TIMEOUT_MS = 30_000;
-
 /** Built, and not yet listening. */
 export async function createApp(options: AppOptions): Promise<NestExpressApplication> {
-  const { building, gate, log, logger } = options;
+  const { building, gate, tls, log, logger } = options;
   const parts = building.then((built) => built.parts);
   // Nest comes to wait for them a little later; a failure before that is not lost, because `building` has it too.
   parts.catch(() => undefined);
-  const app = await NestFactory.create<NestExpressApplication>(AppModule.of(parts), {
-    logger,
-    // A failure to build is thrown to the caller, who can say what it was.
-    abortOnError: false,
-    bodyParser: false,
-  });
+  const app = await NestFactory.create<NestExpressApplication>(
+    AppModule.of(parts),
+    new HardenedAdapter(tls),
+    {
+      logger,
+      // A failure to build is thrown to the caller, who can say what it was.
+      abortOnError: false,
+      bodyParser: false,
+    },
+  );
   app.disable('x-powered-by');
   app.use(securityHeaders());
   app.use(requireRole(gate));
@@ -47,10 +50,6 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
   app.use(jsonBody);
   app.useGlobalFilters(new ErrorFilter(log));
   app.useGlobalPipes(new StandardSchemaValidationPipe({ exceptionFactory: invalidBody }));
-  const server = app.getHttpServer() as Server;
-  server.headersTimeout = HEADERS_TIMEOUT_MS;
-  server.requestTimeout = REQUEST_TIMEOUT_MS;
-  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   return app;
 }
 

@@ -7,6 +7,8 @@ import { TokenRepository } from './access/token.repository.js';
 import { TokenService } from './access/token.service.js';
 import { AgentGateway } from './agent/agent.gateway.js';
 import { AgentRegistry } from './agent/agent-registry.js';
+import { AuditRepository } from './audit/audit.repository.js';
+import { AuditLog } from './audit/audit-log.js';
 import { systemClock, systemTimers } from './clock.js';
 import type { Config } from './config/config.schema.js';
 import { CoordinatorEvents } from './events.js';
@@ -41,6 +43,7 @@ export interface Parts {
   readonly health: Health;
   readonly tokens: TokenService;
   readonly tickets: Tickets;
+  readonly audit: AuditLog;
 }
 
 /** What there is when store and queue are open. */
@@ -77,11 +80,14 @@ export function buildParts({ config, store, wiring, access, log }: PartsInput): 
     clock: systemClock,
     log,
   });
+  const now = (): Date => new Date();
+  const audit = new AuditLog({ repository: new AuditRepository(store), now, log });
+  access.failedLogins.told = (address, door) => audit.noteFailedLogin(address, door);
   const tokens = new TokenService({
     registry: access.registry,
     repository: new TokenRepository(store),
     events,
-    now: () => new Date(),
+    now,
     log,
   });
   const live = new LiveGateway({
@@ -102,6 +108,7 @@ export function buildParts({ config, store, wiring, access, log }: PartsInput): 
     upgrades,
     tokens,
     tickets: access.tickets,
+    audit,
     health: new Health(store, queue, runs),
   };
 }

@@ -10,6 +10,7 @@ import { type Logger, pino } from 'pino';
 import { buildAccess, newJoinToken, openAccess } from './access/access.js';
 import type { Building, PartsInput } from './build-parts.js';
 import { type Config, type ConfigInput, parseConfig } from './config/config.schema.js';
+import type { TlsFiles } from './http/tls-files.js';
 import { NestLogger } from './nest-logger.js';
 import type { QueueWiring, ShardQueueWiring } from './queue/bull-wiring.js';
 import { QueueError } from './queue/queue-error.js';
@@ -29,7 +30,7 @@ export interface CoordinatorOptions extends ConfigInput {
 }
 
 export interface Coordinator {
-  /** `http://host:port`, where REST, the live stream and agents connect. */
+  /** `http://host:port`, or `https:`, where REST, the live stream and agents connect. */
   readonly url: string;
   readonly port: number;
   /** What agents must show; the given one or a generated one. */
@@ -38,6 +39,8 @@ export interface Coordinator {
   readonly needsToken: boolean;
   /** The queue for an agent in this process; undefined when the queue is on Redis. */
   readonly agentQueue: ShardQueueWiring | undefined;
+  /** Reads certificate and key again, as is done anyway a second after they change. Never rejects. */
+  reloadTls(): Promise<void>;
   /** Stops all runs, tells agents and watchers, and lets go of queue and store. Idempotent. */
   close(): Promise<void>;
 }
@@ -66,18 +69,19 @@ export async function startCoordinator(options: CoordinatorOptions = {}): Promis
 async function start(config: Config, log: Logger, closers: Closers): Promise<Coordinator> {
   const joinToken = config.joinToken ?? newJoinToken();
   const now = (): Date => new Date();
-  const access = buildAccess(now);
+  const access = buildAccess(config, now);
+  const tls = await openTls(config, log, closers);
   const opening = await beginOpening(config, log, closers);
   const building = buildWhenOpen(opening, { config, access, log });
   // Whoever waits for the parts first gets the error; the other must not count as unhandled.
   building.catch(() => undefined);
   const { createApp } = await import('./app.js');
   const logger = new NestLogger(log);
-  const app = await createApp({ building, log, logger, gate: access.gate });
+  const app = await createApp({ building, log, logger, gate: access.gate, tls });
   const { parts, wiring } = await building;
   const server = app.getHttpServer() as Server;
   parts.upgrades.attach(server);
-  closers.add(() => parts.tokens.close());
+  closers.add(() => Promise.all([parts.tokens.close(), parts.audit.close()]).then(() => undefined));
   closers.add(async () => {
     const endedRuns = await parts.runs.close();
     // Whoever follows such a run has just been told that it has ended, and now asks for its report.
@@ -93,7 +97,8 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Coo
   logger.endStart();
   // A TCP server that listens has an address with a port.
   const { port } = server.address() as AddressInfo;
-  const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
+  const scheme = tls === undefined ? 'http' : 'https';
+  const url = `${scheme}://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
   log.info(`listening on ${url}`);
   const agentQueue = wiring.kind === 'embedded' ? wiring : undefined;
   return {
@@ -104,8 +109,18 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Coo
       return access.registry.guardsPeople;
     },
     agentQueue,
+    reloadTls: async () => await tls?.reload(),
     close: () => closers.closeAll(),
   };
+}
+
+async function openTls(config: Config, log: Logger, closers: Closers): Promise<TlsFiles | undefined> {
+  const { tlsCertFile: certFile, tlsKeyFile: keyFile } = config;
+  if (certFile === undefined || keyFile === undefined) return undefined;
+  const { TlsFiles } = await import('./http/tls-files.js');
+  const tls = await TlsFiles.open({ certFile, keyFile, log });
+  closers.add(() => Promise.resolve(tls.close()));
+  return tls;
 }
 
 /** The store on its way; in an object, because a promise in a promise would be waited for. */

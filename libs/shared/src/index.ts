@@ -59,6 +59,7 @@ export * from './units.js';
 export { BROADSIDE_VERSION } from './version.js';
 export * from './wire/access.js';
 export * from './wire/agent-message.js';
+export * from './wire/audit.js';
 export { FrameError } from './wire/byte-reader.js';
 export * from './wire/coordinator-message.js';
 export * from './wire/frame.js';

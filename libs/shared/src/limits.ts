@@ -102,6 +102,16 @@ export const LIMITS = {
   /** Life of a token that is to end by itself: one minute to ten years. */
   minTokenLifeMs: 60_000,
   maxTokenLifeMs: 10 * 366 * 24 * 3_600_000,
+  /** Lines of the audit log: years of a busy cluster, some 30 MB; and most of them in one answer. */
+  maxAuditEntries: 100_000,
+  maxAuditPage: 1_000,
+  /** Wrong tokens within a minute after which no more guesses are looked at: of one address, and of all. */
+  maxFailedLogins: 30,
+  maxFailedLoginsOverall: 1_000,
+  /** Open connections of the coordinator: an agent for every slot, all watchers, and as many again. */
+  maxHttpConnections: 20_000,
+  /** Proxies that are believed. */
+  maxTrustedProxies: 100,
   /** Tickets that nobody has used yet; a new one takes the place of the oldest. */
   maxTickets: 1_000,
 } as const;

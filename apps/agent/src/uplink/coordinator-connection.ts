@@ -14,6 +14,7 @@ import {
   ROUTES,
 } from '@broadside/shared';
 import { WebSocket } from 'ws';
+import type { AgentOptions } from '../agent-options.js';
 import {
   type ConnectFailure,
   failureOfError,
@@ -28,6 +29,7 @@ export type LaterMessage = Exclude<CoordinatorMessage, { kind: 'welcome' | 'reje
 export interface ConnectionOptions {
   readonly coordinatorUrl: URL;
   readonly joinToken: string;
+  readonly trust: AgentOptions['trust'];
   /** The `hello` message as JSON text. */
   readonly hello: () => string;
   /** Longest time until the welcome. */
@@ -61,6 +63,7 @@ export class CoordinatorConnection {
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     this.#socket = new WebSocket(url, {
       headers: { authorization: `Bearer ${options.joinToken}` },
+      ...trustOptions(options.trust),
       maxPayload: LIMITS.maxMessageBytes,
       perMessageDeflate: false,
     });
@@ -154,6 +157,11 @@ export class CoordinatorConnection {
     this.#isGreeted = true;
     this.#options.onWelcome(message);
   }
+}
+
+function trustOptions(trust: AgentOptions['trust']): { ca?: string; rejectUnauthorized?: boolean } {
+  if (trust === undefined) return {};
+  return trust === 'own-process' ? { rejectUnauthorized: false } : { ca: trust.ca };
 }
 
 function readMessage(payload: Buffer): CoordinatorMessage | undefined {

@@ -12,6 +12,7 @@ import {
   type ShardAttempt,
 } from '@broadside/shared';
 import type { Logger } from 'pino';
+import type { AgentOptions } from '../agent-options.js';
 import { backoffMs } from './backoff.js';
 import { type ClockOffset, ClockOffsetEstimator } from './clock-offset.js';
 import { type ConnectFailure, failureOfError } from './connect-failure.js';
@@ -42,6 +43,7 @@ export interface UplinkOptions {
   /** `http://host:port` or `https://host:port`. */
   readonly coordinatorUrl: URL;
   readonly joinToken: string;
+  readonly trust: AgentOptions['trust'];
   /** What a greeting says, without the attempts. */
   readonly greeting: () => Omit<Hello, 'attempts'>;
   /** Attempts that are alive at the moment of a greeting. */
@@ -173,6 +175,7 @@ export class Uplink {
       this.#connection = new CoordinatorConnection({
         coordinatorUrl: this.#options.coordinatorUrl,
         joinToken: this.#options.joinToken,
+        trust: this.#options.trust,
         greetingTimeoutMs: timeoutMs,
         hello: () => JSON.stringify({ ...this.#options.greeting(), attempts: this.#options.attempts() }),
         onWelcome: (welcome) => {

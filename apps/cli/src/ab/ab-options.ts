@@ -58,6 +58,7 @@ export interface AbOptions {
   coordinatorUrl: string | undefined;
   token: string | undefined;
   tokenFile: string | undefined;
+  caFile: string | undefined;
   slots: string | undefined;
   transport: TransportWish | undefined;
   jsonFile: string | undefined;
@@ -80,6 +81,7 @@ const GRAMMAR: AbGrammar = {
     'coordinator',
     'token',
     'token-file',
+    'coordinator-ca',
     'slots',
     'transport',
     'json',
@@ -164,6 +166,7 @@ function defaults(): AbOptions {
     coordinatorUrl: undefined,
     token: undefined,
     tokenFile: undefined,
+    caFile: undefined,
     slots: undefined,
     transport: undefined,
     jsonFile: undefined,
@@ -205,6 +208,7 @@ function applyLong(options: AbOptions, name: string, value: string): AbCommandLi
   if (name === 'agents-at' || name === 'coordinator') options.coordinatorUrl = value;
   else if (name === 'token') options.token = value;
   else if (name === 'token-file') options.tokenFile = value;
+  else if (name === 'coordinator-ca') options.caFile = value;
   else if (name === 'slots') options.slots = value;
   else if (name === 'transport') options.transport = transportOf(value);
   else if (name === 'ab-counting') options.counting = countingOf(value);

@@ -2,11 +2,13 @@
 import { fromEnvironment } from '../flags.js';
 import { CoordinatorClient, coordinatorAddress } from './coordinator-client.js';
 import { tokenOf } from './coordinator-token.js';
+import { trustedCertificates } from './trusted-certificates.js';
 
 export const ADMIN_FLAGS = {
   coordinator: { type: 'string' },
   token: { type: 'string' },
   'token-file': { type: 'string' },
+  ca: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -16,6 +18,7 @@ export interface AdminValues {
   readonly coordinator?: string | undefined;
   readonly token?: string | undefined;
   readonly 'token-file'?: string | undefined;
+  readonly ca?: string | undefined;
 }
 
 /** @throws CliError with EXIT.usage or EXIT.file. */
@@ -27,5 +30,6 @@ export async function adminClient(values: AdminValues): Promise<CoordinatorClien
   // The address is judged before any file is read.
   coordinatorAddress(flag, url, undefined);
   const token = await tokenOf({ token: values.token, tokenFile: values['token-file'] }, 'BROADSIDE_TOKEN');
-  return new CoordinatorClient(coordinatorAddress(flag, url, token));
+  const ca = await trustedCertificates(values.ca);
+  return new CoordinatorClient({ ...coordinatorAddress(flag, url, token), ca });
 }

@@ -1,4 +1,6 @@
 import {
+  type AuditEntry,
+  auditEntrySchema,
   type CreatedToken,
   type CreateToken,
   createdTokenSchema,
@@ -24,6 +26,14 @@ export interface CoordinatorAddress {
   /** `http://host:port`, without a path. */
   readonly url: string;
   readonly token: string | undefined;
+  /** Trusted certificates (PEM) for https; absent: Node's own. */
+  readonly ca?: string | undefined;
+}
+
+export interface LiveEndpoint {
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly ca: string | undefined;
 }
 
 /** The coordinator could not be reached or did not answer in time: worth another try, unlike a refusal. */
@@ -42,11 +52,11 @@ export class CoordinatorClient {
   }
 
   /** Address and headers of the live stream of a run. */
-  liveEndpoint(runId: string): { readonly url: string; readonly headers: Record<string, string> } {
+  liveEndpoint(runId: string): LiveEndpoint {
     const url = new URL(ROUTES.live, this.#address.url);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     url.searchParams.set('run', runId);
-    return { url: url.href, headers: this.#authorization() };
+    return { url: url.href, headers: this.#authorization(), ca: this.#address.ca };
   }
 
   async createRun(plan: Plan): Promise<RunSummary> {
@@ -76,6 +86,18 @@ export class CoordinatorClient {
     return await this.#ask('DELETE', `${ROUTES.tokens}/${encodeURIComponent(id)}`, tokenSummarySchema);
   }
 
+  /** Newest first. */
+  async readAudit(query: {
+    readonly limit?: number | undefined;
+    readonly before?: number | undefined;
+  }): Promise<AuditEntry[]> {
+    const words = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}=${value}`],
+    );
+    const path = words.length === 0 ? ROUTES.audit : `${ROUTES.audit}?${words.join('&')}`;
+    return await this.#ask('GET', path, auditEntrySchema.array());
+  }
+
   async #ask<T>(method: string, path: string, schema: z.ZodType<T>, body?: string): Promise<T> {
     const { status, text } = await this.#send(method, path, body);
     if (!isSuccess(status)) throw this.#refusal(status, text);
@@ -98,6 +120,7 @@ export class CoordinatorClient {
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         body,
+        ca: this.#address.ca,
       });
     } catch (error) {
       if (error instanceof AnswerTooLargeError)
@@ -150,6 +173,8 @@ function jsonOf(text: string): unknown {
   }
 }
 
+const UNTRUSTED = 'its certificate is not trusted here; name a file with its authority in BROADSIDE_CA';
+
 const REASON_OF_CODE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused; is the coordinator running there?',
   ENOTFOUND: 'the name is not known',
@@ -157,6 +182,14 @@ const REASON_OF_CODE: Readonly<Record<string, string>> = {
   ECONNRESET: 'the connection was closed without an answer',
   EHOSTUNREACH: 'no route to the host',
   ETIMEDOUT: 'no answer',
+  EPROTO: 'it speaks no TLS; is it http:// there?',
+  HPE_INVALID_CONSTANT: 'it speaks no HTTP; is it https:// there?',
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is made out to another name',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
 };
 
 function unreachable(url: string, error: unknown): UnreachableError {

@@ -95,9 +95,10 @@ class LiveSocket {
   }
 
   #connect(): void {
-    const { url, headers } = this.#options.client.liveEndpoint(this.#options.runId);
+    const { url, headers, ca } = this.#options.client.liveEndpoint(this.#options.runId);
     const socket = new WebSocket(url, {
       headers,
+      ...(ca === undefined ? {} : { ca }),
       handshakeTimeout: 10_000,
       maxPayload: MAX_MESSAGE_BYTES,
       perMessageDeflate: false,

@@ -2,6 +2,7 @@ import { EXIT, type Plan } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
 import { coordinatorAddress } from '../client/coordinator-client.js';
 import { tokenOf } from '../client/coordinator-token.js';
+import { trustedCertificates } from '../client/trusted-certificates.js';
 import { fromEnvironment } from '../flags.js';
 import type { TransportWish } from '../transport-flag.js';
 import type { OpenCluster } from './open-cluster.js';
@@ -14,6 +15,7 @@ export interface ClusterChoice {
     readonly url: string | undefined;
     readonly token: string | undefined;
     readonly tokenFile?: string | undefined;
+    readonly caFile?: string | undefined;
   };
   /** What is to be run: an embedded cluster offers the slots that it can use. */
   readonly plan: Pick<Plan, 'slots' | 'connections'>;
@@ -45,7 +47,8 @@ export function chooseCluster(choice: ClusterChoice): () => Promise<OpenCluster>
   coordinatorAddress(flag, url, remote.token);
   return async () => {
     const token = await tokenOf(remote, 'BROADSIDE_TOKEN');
-    return { address: coordinatorAddress(flag, url, token), close: () => Promise.resolve() };
+    const ca = await trustedCertificates(remote.caFile);
+    return { address: { ...coordinatorAddress(flag, url, token), ca }, close: () => Promise.resolve() };
   };
 }
 

@@ -52,6 +52,7 @@ async function executeOptions(options: AbOptions): Promise<number> {
       url: options.coordinatorUrl,
       token: options.token,
       tokenFile: options.tokenFile,
+      caFile: options.caFile,
     },
     plan,
     transport: options.transport,

@@ -2,6 +2,7 @@ import { EXIT, LIMITS, parseLabels } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
 import { coordinatorAddress } from '../client/coordinator-client.js';
 import { type TokenFlags, tokenOf } from '../client/coordinator-token.js';
+import { trustedCertificates } from '../client/trusted-certificates.js';
 import { fromEnvironment, readFlags, refuseWords, wholeNumberFlag } from '../flags.js';
 import { help } from '../help/agent.help.js';
 import { writeNote, writeOut } from '../output/streams.js';
@@ -12,6 +13,7 @@ const FLAGS = {
   join: { type: 'string' },
   token: { type: 'string' },
   'token-file': { type: 'string' },
+  ca: { type: 'string' },
   slots: { type: 'string' },
   name: { type: 'string' },
   label: { type: 'string', multiple: true },
@@ -36,6 +38,7 @@ export async function execute(words: readonly string[]): Promise<number> {
   coordinatorAddress('--join', join, undefined);
   const token = await joinToken({ token: values.token, tokenFile: values['token-file'] });
   const { url } = coordinatorAddress('--join', join, token);
+  const ca = await trustedCertificates(values.ca);
   const slots = wholeNumberFlag('--slots', values.slots ?? fromEnvironment('BROADSIDE_SLOTS'), {
     least: 1,
     most: LIMITS.maxShards,
@@ -50,6 +53,7 @@ export async function execute(words: readonly string[]): Promise<number> {
   const agent = await startAgent({
     coordinatorUrl: url,
     joinToken: token,
+    ...(ca === undefined ? {} : { trust: { ca } }),
     ...(slots === undefined ? {} : { slots }),
     ...(values.name === undefined ? {} : { name: values.name }),
     labels,

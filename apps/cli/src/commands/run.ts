@@ -37,6 +37,7 @@ async function fireAndReport(request: RunRequest, json: JsonDestination | undefi
       url: request.coordinatorUrl,
       token: request.token,
       tokenFile: request.tokenFile,
+      caFile: request.caFile,
     },
     plan: request.plan,
     transport: request.transport,

@@ -20,6 +20,9 @@ const FLAGS = {
   token: { type: 'string' },
   'admin-token-file': { type: 'string' },
   'join-token': { type: 'string' },
+  'tls-cert': { type: 'string' },
+  'tls-key': { type: 'string' },
+  'trust-proxy': { type: 'string' },
   slots: { type: 'string' },
   transport: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
@@ -38,6 +41,9 @@ const VARIABLE_OF_FLAG = {
   token: 'BROADSIDE_TOKEN',
   'admin-token-file': 'BROADSIDE_ADMIN_TOKEN_FILE',
   'join-token': 'BROADSIDE_JOIN_TOKEN',
+  'tls-cert': 'BROADSIDE_TLS_CERT',
+  'tls-key': 'BROADSIDE_TLS_KEY',
+  'trust-proxy': 'BROADSIDE_TRUST_PROXY',
   slots: 'BROADSIDE_SLOTS',
   transport: 'BROADSIDE_TRANSPORT',
 } as const;
@@ -72,7 +78,10 @@ export async function execute(words: readonly string[]): Promise<number> {
 
 /** Options of the coordinator that were given; the rest is left to its own defaults. */
 function given(setting: (name: Setting) => string | undefined): CoordinatorSettings {
-  const named: Record<Exclude<keyof CoordinatorSettings, 'host' | 'port'>, string | undefined> = {
+  const named: Record<
+    Exclude<keyof CoordinatorSettings, 'host' | 'port' | 'trustedProxies'>,
+    string | undefined
+  > = {
     dataDir: setting('data-dir'),
     databaseUrl: setting('database'),
     redisUrl: setting('redis'),
@@ -80,8 +89,16 @@ function given(setting: (name: Setting) => string | undefined): CoordinatorSetti
     apiToken: setting('token'),
     adminTokenFile: setting('admin-token-file'),
     joinToken: setting('join-token'),
+    tlsCertFile: setting('tls-cert'),
+    tlsKeyFile: setting('tls-key'),
   };
-  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
+  const trusted = setting('trust-proxy')
+    ?.split(',')
+    .map((proxy) => proxy.trim());
+  return {
+    ...Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined)),
+    ...(trusted === undefined ? {} : { trustedProxies: trusted }),
+  };
 }
 
 interface CoordinatorSettings {
@@ -94,6 +111,9 @@ interface CoordinatorSettings {
   readonly apiToken?: string;
   readonly adminTokenFile?: string;
   readonly joinToken?: string;
+  readonly tlsCertFile?: string;
+  readonly tlsKeyFile?: string;
+  readonly trustedProxies?: string[];
 }
 
 /** The slots in this process, and what their engines use. */
@@ -108,12 +128,16 @@ async function serve(settings: CoordinatorSettings, { slots, transport }: OwnSlo
   const { startCoordinator } = await import('@broadside/coordinator');
   const coordinator = await startCoordinator(settings);
   const closing = [() => coordinator.close()];
+  const reload = (): void => void coordinator.reloadTls();
+  // Without a certificate there is nothing to read again, and SIGHUP ends the process as usual.
+  if (settings.tlsCertFile !== undefined) process.on('SIGHUP', reload);
   try {
     if (slots > 0) {
       const { startAgent } = await import('@broadside/agent');
       const agent = await startAgent({
         coordinatorUrl: coordinator.url,
         joinToken: coordinator.joinToken,
+        trust: 'own-process',
         slots,
         ...(transport === undefined ? {} : { transport }),
         ...(coordinator.agentQueue === undefined ? {} : { queue: coordinator.agentQueue }),
@@ -130,6 +154,7 @@ async function serve(settings: CoordinatorSettings, { slots, transport }: OwnSlo
     writeNote('stopping; a second signal leaves at once');
   } finally {
     await closeWithin(closing);
+    process.off('SIGHUP', reload);
     signals.dispose();
   }
   // To be stopped is the usual end of a server, so it is a success.

@@ -41,6 +41,7 @@ prints the same report. Options of ours begin with two dashes.
   --agents-at URL  use the agents of this coordinator (or BROADSIDE_COORDINATOR)
   --token T        token for it (better: BROADSIDE_TOKEN)
   --token-file F   file that holds the token (or BROADSIDE_TOKEN_FILE)
+  --coordinator-ca F  trusted certificates (PEM) for its https (or BROADSIDE_CA)
   --slots N        number of engine threads (as many as are free)
   --transport W    auto, io_uring, epoll or socket, for the engines of this process (auto)
   --ab-counting W  failed requests: each once (once), or as ab 2.3 (classic) or ab 2.5-dev (trunk) count

@@ -6,6 +6,7 @@ what was measured is delivered; a second signal leaves at once.
   --join URL          address of the coordinator, like http://coordinator:7070
   --token T           join token (better: BROADSIDE_JOIN_TOKEN, or --token-file)
   --token-file FILE   file that holds the join token (or BROADSIDE_JOIN_TOKEN_FILE)
+  --ca FILE           trusted certificates (PEM) for https, instead of Node's own (BROADSIDE_CA)
   --slots N           number of slots, one engine thread each (one per core)
   --name TEXT         name in reports (the host's name)
   --weight N          share of each slot, compared with a usual one, like 2 or 0.5 (by its measured capacity)

@@ -51,6 +51,7 @@ Flags override the plan file.
       --coordinator URL    run there instead of here (or BROADSIDE_COORDINATOR)
       --token T            token for it (better: BROADSIDE_TOKEN)
       --token-file FILE    file that holds the token (or BROADSIDE_TOKEN_FILE)
+      --coordinator-ca F   trusted certificates (PEM) for its https (or BROADSIDE_CA)
   -q, --quiet              no progress
 
 A plan file has the same names: target, requests, duration, connections, method, headers, body, timeout,

@@ -12,11 +12,16 @@ Starts a coordinator. Without --redis everything is embedded: queue, store and s
                       made and written to this file
   --token T           a token with the role admin, as long as this process lives
   --join-token T      a token for agents, as long as this process lives; made up when it is missing
+  --tls-cert FILE     certificate chain (PEM); with it and the key, https and wss are served and nothing else. Both are
+  --tls-key FILE      read again when they change, and on SIGHUP
+  --trust-proxy LIST  proxies (addresses, or networks like 10.0.0.0/8, with commas) whose X-Forwarded-For and
+                      X-Forwarded-Host are believed; none
   --slots N           slots in this process (one per core; 0 with --redis)
   --transport WHICH   auto, io_uring, epoll or socket, for these slots (auto)
 
 Each option may come from the environment instead: BROADSIDE_HOST, BROADSIDE_PORT, BROADSIDE_DATA_DIR,
 BROADSIDE_DATABASE_URL, BROADSIDE_REDIS_URL, BROADSIDE_AGENT_REDIS_URL, BROADSIDE_TOKEN, BROADSIDE_JOIN_TOKEN,
-BROADSIDE_ADMIN_TOKEN_FILE, BROADSIDE_SLOTS, BROADSIDE_TRANSPORT. Tokens belong there: command lines can
+BROADSIDE_ADMIN_TOKEN_FILE, BROADSIDE_TLS_CERT, BROADSIDE_TLS_KEY, BROADSIDE_TRUST_PROXY,
+BROADSIDE_SLOTS, BROADSIDE_TRANSPORT. Tokens belong there: command lines can
 be seen by others.
 `;

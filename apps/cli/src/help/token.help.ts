@@ -17,6 +17,7 @@ another one, hand it out, and revoke the old one; nothing has to be restarted.
   --coordinator URL   address (BROADSIDE_COORDINATOR, or http://127.0.0.1:7070)
   --token T           token with the role admin (better: BROADSIDE_TOKEN, or a file)
   --token-file FILE   file that holds it (BROADSIDE_TOKEN_FILE)
+  --ca FILE           trusted certificates (PEM) for https, instead of Node's own (BROADSIDE_CA)
 
 A coordinator on loopback without any token needs none. The first token for people must have the role admin, and
 from then on everybody needs one. See SECURITY.md.

@@ -1,5 +1,6 @@
 /** Tokens for people to read: who, what, until when. Pure. */
 import { type CreatedToken, printable, type TokenSummary } from '@broadside/shared';
+import { tableOf } from './text-table.js';
 
 const HEADINGS = ['ID', 'ROLE', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED', 'NAME'] as const;
 
@@ -12,18 +13,6 @@ export function tokenTable(tokens: readonly TokenSummary[]): string {
 export function createdTokenNote({ id, role, expiresAt }: CreatedToken): string {
   const until = expiresAt === undefined ? 'it does not expire' : `it expires ${minuteOf(expiresAt)}`;
   return `token ${id}, role ${role}; ${until}; it is shown only this once`;
-}
-
-/** Columns as wide as they need to be; the last one runs free. */
-function tableOf(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const lines = rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
-  return `${lines.join('\n')}\n`;
 }
 
 function cellsOf(token: TokenSummary): string[] {

@@ -19,6 +19,7 @@ export interface RunRequest {
   readonly coordinatorUrl: string | undefined;
   readonly token: string | undefined;
   readonly tokenFile: string | undefined;
+  readonly caFile: string | undefined;
   readonly transport: TransportWish | undefined;
   readonly quiet: boolean;
 }
@@ -46,6 +47,7 @@ const FLAGS = {
   coordinator: { type: 'string' },
   token: { type: 'string' },
   'token-file': { type: 'string' },
+  'coordinator-ca': { type: 'string' },
   transport: { type: 'string' },
   quiet: { type: 'boolean', short: 'q' },
   help: { type: 'boolean', short: 'h' },
@@ -79,6 +81,7 @@ export async function readRunRequest(words: readonly string[]): Promise<RunReque
     coordinatorUrl: values.coordinator,
     token: values.token,
     tokenFile: values['token-file'],
+    caFile: values['coordinator-ca'],
     transport,
     quiet: values.quiet ?? false,
   };

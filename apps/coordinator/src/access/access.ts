@@ -1,9 +1,11 @@
 /** What decides who may do what, put together before anything else so that no door is open without it. */
 import { randomBytes } from 'node:crypto';
-import { BroadsideError, TOKEN_SECRET_BYTES, type TokenRole, tokenTextOf } from '@broadside/shared';
+import { BroadsideError, LIMITS, TOKEN_SECRET_BYTES, type TokenRole, tokenTextOf } from '@broadside/shared';
 import { type Config, isLoopback } from '../config/config.schema.js';
 import { readAdminToken, writeAdminToken } from './admin-token-file.js';
+import { Forwarding } from './forwarding.js';
 import { Gate } from './gate.js';
+import { LoginThrottle } from './login-throttle.js';
 import { Tickets } from './tickets.js';
 import type { TokenService } from './token.service.js';
 import { digestOf, TokenRegistry } from './token-registry.js';
@@ -12,12 +14,23 @@ export interface Access {
   readonly registry: TokenRegistry;
   readonly tickets: Tickets;
   readonly gate: Gate;
+  /** Who is told of failed logins, once there is somebody to tell. */
+  readonly failedLogins: { told: (address: string, door: TokenRole) => void };
 }
 
-export function buildAccess(now: () => Date): Access {
+export function buildAccess(config: Config, now: () => Date): Access {
   const registry = new TokenRegistry(now);
   const tickets = new Tickets(registry, now);
-  return { registry, tickets, gate: new Gate({ registry, tickets }) };
+  const failedLogins: Access['failedLogins'] = { told: () => undefined };
+  const limits = { perAddress: config.maxFailedLogins, overall: LIMITS.maxFailedLoginsOverall };
+  const gate = new Gate({
+    registry,
+    tickets,
+    throttle: new LoginThrottle(limits, () => performance.now()),
+    forwarding: new Forwarding(config.trustedProxies),
+    onFailedLogin: (address, door) => failedLogins.told(address, door),
+  });
+  return { registry, tickets, gate, failedLogins };
 }
 
 /** A join token for agents, where none was given. */

@@ -4,7 +4,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createApp } from '../app.js';
 import type { Building, Parts } from '../build-parts.js';
 import { NestLogger } from '../nest-logger.js';
+import { Forwarding } from './forwarding.js';
 import { Gate } from './gate.js';
+import { LoginThrottle } from './login-throttle.js';
 import { neededRoleOf, ROUTE_ROLES } from './route-roles.js';
 import { Tickets } from './tickets.js';
 import { TokenRegistry } from './token-registry.js';
@@ -14,10 +16,16 @@ let app: NestExpressApplication;
 beforeAll(async () => {
   const log = pino({ level: 'silent' });
   const registry = new TokenRegistry(() => new Date());
-  const gate = new Gate({ registry, tickets: new Tickets(registry, () => new Date()) });
+  const gate = new Gate({
+    registry,
+    tickets: new Tickets(registry, () => new Date()),
+    throttle: new LoginThrottle({ perAddress: 1, overall: 1 }, () => 0),
+    forwarding: new Forwarding([]),
+    onFailedLogin: () => undefined,
+  });
   // Routes are made without a look at what is behind them.
   const building = Promise.resolve({ parts: {} as Parts } as Building);
-  app = await createApp({ building, gate, log, logger: new NestLogger(log) });
+  app = await createApp({ building, gate, tls: undefined, log, logger: new NestLogger(log) });
   await app.init();
 });
 

@@ -2,7 +2,9 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { BroadsideError, type TokenRole, tokenTextOf } from '@broadside/shared';
 import { describe, expect, it } from 'vitest';
+import { Forwarding } from './forwarding.js';
 import { Gate } from './gate.js';
+import { LoginThrottle } from './login-throttle.js';
 import { Tickets } from './tickets.js';
 import { digestOf, TokenRegistry, tokenIdOf } from './token-registry.js';
 
@@ -14,7 +16,14 @@ class Scene {
   nowMs = START_MS;
   readonly registry = new TokenRegistry(() => new Date(this.nowMs));
   readonly tickets = new Tickets(this.registry, () => new Date(this.nowMs));
-  readonly gate = new Gate({ registry: this.registry, tickets: this.tickets });
+  readonly failures: string[] = [];
+  readonly gate = new Gate({
+    registry: this.registry,
+    tickets: this.tickets,
+    throttle: new LoginThrottle({ perAddress: 20, overall: 100 }, () => this.nowMs),
+    forwarding: new Forwarding([]),
+    onFailedLogin: (_address, needed) => this.failures.push(needed),
+  });
 
   add(role: TokenRole, expiresInMs?: number): { id: string; text: string } {
     const kind = role === 'agent' ? 'agent' : 'user';
@@ -108,6 +117,30 @@ describe('the gate', () => {
     expect(scene.ask('admin', bearer(text))).toBe('unauthorized: the token has expired');
     // The end of the last token opens nothing.
     expect(scene.ask('viewer', {})).toBe('unauthorized: a token is needed');
+  });
+
+  it('looks at no more guesses after too many, but still at made tokens', () => {
+    const scene = new Scene();
+    const { text } = scene.add('admin');
+    const chosen = 'a-token-that-somebody-chose';
+    const given = {
+      id: 'given-admin',
+      name: 'g',
+      role: 'admin',
+      source: 'given',
+      createdAt: new Date(0),
+    } as const;
+    scene.registry.add({ ...given, digest: digestOf(chosen) });
+    expect(scene.ask('admin', bearer(chosen))).toBe('admin');
+    for (let i = 0; i < 20; i++) expect(scene.ask('admin', bearer(`guess-${i}`))).toMatch(/^unauthorized/);
+    for (const guess of ['guess', chosen, text.slice(1), text.slice(0, -1)]) {
+      expect(scene.ask('admin', bearer(guess))).toMatch(/^busy: too many wrong tokens/);
+    }
+    expect(scene.failures).toHaveLength(24);
+    expect(scene.ask('admin', bearer(text))).toBe('admin');
+    expect(scene.ask('admin', {})).toBe('unauthorized: a token is needed');
+    scene.nowMs += 60_000;
+    expect(scene.ask('admin', bearer(chosen))).toBe('admin');
   });
 
   it('is open to this machine while nobody has a token, and only to it', () => {

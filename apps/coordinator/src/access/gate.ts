@@ -2,14 +2,20 @@
 import type { IncomingMessage } from 'node:http';
 import { BroadsideError, mayActAs, readTokenText, type TokenRole, tokenKindOf } from '@broadside/shared';
 import { bearerOf } from './bearer.js';
+import { type Forwarding, isForwarded } from './forwarding.js';
+import type { LoginThrottle } from './login-throttle.js';
 import { type Caller, type Principal, UNNAMED } from './principal.js';
-import { isForwarded, isLoopbackName, isSafeMethod, isSameOrigin } from './same-origin.js';
+import { isLoopbackName, isSafeMethod, isSameOrigin } from './same-origin.js';
 import type { Tickets } from './tickets.js';
 import type { TokenRegistry } from './token-registry.js';
 
 export interface GateParts {
   readonly registry: TokenRegistry;
   readonly tickets: Tickets;
+  readonly throttle: LoginThrottle;
+  readonly forwarding: Forwarding;
+  /** Told of every token that was shown and was not good. */
+  readonly onFailedLogin: (address: string, needed: TokenRole) => void;
 }
 
 export class Gate {
@@ -21,20 +27,23 @@ export class Gate {
 
   /**
    * Who asks, when they may.
-   * @throws BroadsideError `unauthorized` or `forbidden`, without a word of what was shown.
+   * @throws BroadsideError `unauthorized`, `forbidden`, or `busy` after too many wrong tokens, without a word of what
+   *   was shown.
    */
   admit(request: IncomingMessage, needed: TokenRole): Caller {
     const isUpgrade = request.headers.upgrade !== undefined;
-    if ((isUpgrade || !isSafeMethod(request.method)) && !isSameOrigin(request)) {
+    const { forwarding } = this.#parts;
+    if ((isUpgrade || !isSafeMethod(request.method)) && !isSameOrigin(request, forwarding.hostOf(request))) {
       throw new BroadsideError('forbidden', 'a page of another site may not do this');
     }
-    const principal = this.#principalOf(request, needed);
-    if (!mayActAs(principal.role, needed)) throw forbidden(principal, needed);
-    return { ...principal, address: addressOf(request) };
+    const address = forwarding.addressOf(request);
+    const principal = this.#principalOf(request, needed, address);
+    if (!mayActAs(principal.role, needed)) throw this.#forbidden(principal, needed, address);
+    return { ...principal, address };
   }
 
-  #principalOf(request: IncomingMessage, needed: TokenRole): Principal {
-    const { registry, tickets } = this.#parts;
+  #principalOf(request: IncomingMessage, needed: TokenRole, address: string): Principal {
+    const { registry, tickets, throttle } = this.#parts;
     if (needed !== 'agent' && !registry.guardsPeople) {
       requireThisMachine(request);
       return UNNAMED;
@@ -45,13 +54,36 @@ export class Gate {
       if (ticketHolder !== undefined) return ticketHolder;
       throw unauthorized(needed, needed === 'agent' ? 'the join token is missing' : 'a token is needed');
     }
+    const kind = readTokenText(text);
+    // Nobody guesses a made token, so whoever holds one is not kept out by what others try.
+    const isGuessable = kind === 'other' || kind === 'damaged';
+    if (isGuessable && throttle.isBlocked(address)) throw this.#failed(address, needed, '');
     const recognition = registry.recognise(text);
     if (recognition.state === 'valid') return recognition.principal;
-    if (recognition.state === 'unknown') throw unauthorized(needed, unknownText(text, needed));
-    throw unauthorized(
+    throw this.#failed(
+      address,
       needed,
-      recognition.state === 'expired' ? 'the token has expired' : 'the token was revoked',
+      recognition.state === 'unknown' ? unknownText(kind, needed) : ENDED[recognition.state],
     );
+  }
+
+  /** Counts a token that was not good, and says so. */
+  #failed(address: string, needed: TokenRole, message: string): BroadsideError {
+    const { throttle, onFailedLogin } = this.#parts;
+    onFailedLogin(address, needed);
+    if (throttle.isBlocked(address)) {
+      return new BroadsideError('busy', 'too many wrong tokens came from this address, or from everywhere', {
+        hint: 'wait a minute',
+      });
+    }
+    throttle.fail(address);
+    return unauthorized(needed, message);
+  }
+
+  #forbidden(principal: Principal, needed: TokenRole, address: string): BroadsideError {
+    if (principal.role === 'agent' || needed === 'agent')
+      return this.#failed(address, needed, wrongKind(needed));
+    return new BroadsideError('forbidden', `this needs the role ${needed}; the token has ${principal.role}`);
   }
 }
 
@@ -81,8 +113,9 @@ function unauthorized(needed: TokenRole, message: string): BroadsideError {
   return new BroadsideError('unauthorized', message, { hint });
 }
 
-function unknownText(text: string, needed: TokenRole): string {
-  const kind = readTokenText(text);
+const ENDED = { expired: 'the token has expired', revoked: 'the token was revoked' } as const;
+
+function unknownText(kind: ReturnType<typeof readTokenText>, needed: TokenRole): string {
   if (kind === 'damaged') return 'the token is damaged: cut off, or mistyped';
   if (kind !== 'other' && kind !== tokenKindOf(needed)) return wrongKind(needed);
   return needed === 'agent' ? 'the join token is wrong' : 'the token is not known here';
@@ -92,14 +125,4 @@ function wrongKind(needed: TokenRole): string {
   return needed === 'agent'
     ? 'a token for people does not let an agent join'
     : 'a join token is good for agents only';
-}
-
-function forbidden(principal: Principal, needed: TokenRole): BroadsideError {
-  if (principal.role === 'agent' || needed === 'agent') return unauthorized(needed, wrongKind(needed));
-  return new BroadsideError('forbidden', `this needs the role ${needed}; the token has ${principal.role}`);
-}
-
-/** Address of the client as the socket has it, IPv4 in its own form. */
-function addressOf(request: IncomingMessage): string {
-  return (request.socket.remoteAddress ?? 'unknown').replace(/^::ffff:/, '');
 }

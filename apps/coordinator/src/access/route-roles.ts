@@ -27,6 +27,7 @@ export const ROUTE_ROLES: readonly RouteRole[] = [
   { method: 'GET', path: ROUTES.tokens, needs: 'admin' },
   { method: 'POST', path: ROUTES.tokens, needs: 'admin' },
   { method: 'DELETE', path: `${ROUTES.tokens}/:id`, needs: 'admin' },
+  { method: 'GET', path: ROUTES.audit, needs: 'admin' },
   { method: 'UPGRADE', path: ROUTES.agentSocket, needs: 'agent' },
 ];
 

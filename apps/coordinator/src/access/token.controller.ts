@@ -6,19 +6,33 @@ import {
   type TokenSummary,
 } from '@broadside/shared';
 import { Body, Controller, Delete, Get, Inject, Param, Post } from '@nestjs/common';
+import { AuditLog } from '../audit/audit-log.js';
+import { CallerOf } from './caller.js';
+import type { Caller } from './principal.js';
 import { TokenService } from './token.service.js';
 
 @Controller(ROUTES.tokens)
 export class TokenController {
   readonly #tokens: TokenService;
 
-  constructor(@Inject(TokenService) tokens: TokenService) {
+  readonly #audit: AuditLog;
+
+  constructor(@Inject(TokenService) tokens: TokenService, @Inject(AuditLog) audit: AuditLog) {
     this.#tokens = tokens;
+    this.#audit = audit;
   }
 
   @Post()
-  create(@Body({ schema: createTokenSchema }) asked: CreateToken): Promise<CreatedToken> {
-    return this.#tokens.create(asked);
+  create(
+    @Body({ schema: createTokenSchema }) asked: CreateToken,
+    @CallerOf() caller: Caller,
+  ): Promise<CreatedToken> {
+    const detail = { name: asked.name, role: asked.role };
+    return this.#audit.during(
+      caller,
+      { action: 'token.create', detail, subjectOf: (made) => made.id },
+      async () => await this.#tokens.create(asked),
+    );
   }
 
   @Get()
@@ -27,7 +41,11 @@ export class TokenController {
   }
 
   @Delete(':id')
-  revoke(@Param('id') id: string): Promise<TokenSummary> {
-    return this.#tokens.revoke(id);
+  revoke(@Param('id') id: string, @CallerOf() caller: Caller): Promise<TokenSummary> {
+    return this.#audit.during(
+      caller,
+      { action: 'token.revoke', subject: id },
+      async () => await this.#tokens.revoke(id),
+    );
   }
 }

@@ -1,7 +1,8 @@
 /** Everything that a coordinator can be told, in one schema with one table of defaults. */
 import { isIP } from 'node:net';
-import { BroadsideError, problemsOf, readTokenText, type TokenKind } from '@broadside/shared';
+import { BroadsideError, LIMITS, problemsOf, readTokenText, type TokenKind } from '@broadside/shared';
 import { z } from 'zod';
+import { isNetwork } from '../access/forwarding.js';
 
 const CONFIG_DEFAULTS = {
   host: '127.0.0.1',
@@ -63,11 +64,26 @@ export const configSchema = z
     apiToken: z.string().optional(),
     /** Holds a token with the role admin; the first one is made and written there when nothing is. */
     adminTokenFile: z.string().min(1).max(4_096).optional(),
+    /** Proxies whose word is taken for who their client is: addresses, or networks like 10.0.0.0/8. */
+    trustedProxies: z
+      .array(z.string().refine(isNetwork, 'must be an address, or a network like 10.0.0.0/8'))
+      .max(LIMITS.maxTrustedProxies)
+      .default([]),
+    /** PEM files; with them the coordinator serves https and wss only. Read again when they change. */
+    tlsCertFile: z.string().min(1).max(4_096).optional(),
+    tlsKeyFile: z.string().min(1).max(4_096).optional(),
+    /** Wrong tokens of one address within a minute, after which no more guesses are looked at. */
+    maxFailedLogins: z.int().min(1).max(LIMITS.maxFailedLoginsOverall).default(LIMITS.maxFailedLogins),
     logLevel: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default(CONFIG_DEFAULTS.logLevel),
   })
   .superRefine((config, context) => {
     if (config.agentRedisUrl !== undefined && config.redisUrl === undefined) {
       context.addIssue({ code: 'custom', path: ['agentRedisUrl'], message: 'needs redisUrl' });
+    }
+    if ((config.tlsCertFile === undefined) !== (config.tlsKeyFile === undefined)) {
+      const [name, other] =
+        config.tlsCertFile === undefined ? ['tlsCertFile', 'tlsKeyFile'] : ['tlsKeyFile', 'tlsCertFile'];
+      context.addIssue({ code: 'custom', path: [name], message: `is needed beside ${other}` });
     }
     for (const [name, kind] of [
       ['joinToken', 'agent'],

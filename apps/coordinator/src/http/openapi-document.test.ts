@@ -25,6 +25,7 @@ describe('the OpenAPI document', () => {
       ROUTES.agents,
       ROUTES.tokens,
       `${ROUTES.tokens}/{id}`,
+      ROUTES.audit,
       ROUTES.tickets,
       ROUTES.healthz,
       ROUTES.readyz,

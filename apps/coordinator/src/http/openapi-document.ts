@@ -1,6 +1,7 @@
 /** Description of the REST interface, made from the same schemas that check it. Pure. */
 import {
   agentSummarySchema,
+  auditEntrySchema,
   BROADSIDE_VERSION,
   createdTokenSchema,
   createRunSchema,
@@ -33,6 +34,7 @@ const SCHEMAS = {
   CreatedToken: createdTokenSchema,
   TokenSummary: tokenSummarySchema,
   Ticket: ticketSchema,
+  AuditEntry: auditEntrySchema,
   Error: errorBodySchema,
 } as const;
 type SchemaName = keyof typeof SCHEMAS;
@@ -126,6 +128,21 @@ function accessPaths(): Paths {
       delete: operation('Revokes a token, and ends the connections that came with it', {
         success: [200, 'The token', ref('TokenSummary')],
         errors: ['unauthorized', 'forbidden', 'notFound', 'conflict'],
+      }),
+    },
+    [ROUTES.audit]: {
+      parameters: ['limit', 'before'].map((name) => ({
+        name,
+        in: 'query',
+        schema: { type: 'integer', minimum: 1 },
+      })),
+      get: operation('Who did what, newest first', {
+        success: [
+          200,
+          'At most `limit` lines, older than the one with the id `before`',
+          arrayOf('AuditEntry'),
+        ],
+        errors: ['invalid', 'unauthorized', 'forbidden'],
       }),
     },
     [ROUTES.tickets]: {

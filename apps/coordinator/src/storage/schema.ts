@@ -1,4 +1,4 @@
-import type { ColumnType } from 'kysely';
+import type { ColumnType, Generated } from 'kysely';
 
 /**
  * JSON documents are read as unknown, because what is in a store is input like any other and is checked
@@ -64,9 +64,26 @@ export interface TokensTable {
   revoked_at: NullableTime;
 }
 
+/** One row per thing that somebody did. */
+export interface AuditTable {
+  /** Rises; the store gives it, and `pg` reads it as text. */
+  id: Generated<string>;
+  at: Fixed<Date>;
+  action: Fixed<string>;
+  token_id: Fixed<string | null>;
+  token_name: Fixed<string | null>;
+  role: Fixed<string | null>;
+  address: Fixed<string>;
+  subject: Fixed<string | null>;
+  result: Fixed<string>;
+  detail: ColumnType<unknown, string, never>;
+  count: Fixed<number>;
+}
+
 export interface StoreSchema {
   runs: RunsTable;
   shards: ShardsTable;
   intervals: IntervalsTable;
   tokens: TokensTable;
+  audit: AuditTable;
 }

@@ -16,6 +16,7 @@ export const ROUTES = {
   /** WebSocket, `?run=<id>`: live messages of one run. */
   live: '/api/live',
   tokens: '/api/tokens',
+  audit: '/api/audit',
   /** One-use tickets for the live stream. */
   tickets: '/api/tickets',
   /** WebSocket of the agents. */

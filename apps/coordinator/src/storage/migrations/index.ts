@@ -3,6 +3,7 @@ import { runsMigration } from './0001-runs.js';
 import { attemptsMigration } from './0002-attempts.js';
 import { plainFramesMigration } from './0003-plain-frames.js';
 import { accessMigration } from './0004-access.js';
+import { auditMigration } from './0005-audit.js';
 
 /** All migrations by name, in the order of their names. Never change one that was released: add another. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -10,6 +11,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0002-attempts': attemptsMigration,
   '0003-plain-frames': plainFramesMigration,
   '0004-access': accessMigration,
+  '0005-audit': auditMigration,
 };
 
 /** The name of the newest migration: the version of the schema that this code works with. */
