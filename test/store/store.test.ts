@@ -296,6 +296,8 @@ describe.runIf(canRun('initdb', 'postgres'))('an empty database on a server', ()
         { name: '0001-runs' },
         { name: '0002-attempts' },
         { name: '0003-plain-frames' },
+        { name: '0004-access' },
+        { name: '0005-audit' },
       ]);
       await Promise.all(stores.map((store) => store.close()));
     } finally {
