@@ -1,10 +1,14 @@
 import { type Agent, startAgent } from '@broadside/agent';
-import type { PlanInput } from '@broadside/shared';
+import { type PlanInput, ROUTES, type RunSummary, summaryText } from '@broadside/shared';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RedisServer } from '../support/redis.js';
 import { WellBehavedTarget } from '../targets/well-behaved-target.js';
-import { CoordinatorUnderTest } from './coordinator-under-test.js';
+import { CoordinatorUnderTest, until } from './coordinator-under-test.js';
+
+function fail(): never {
+  throw new Error('the run has no report');
+}
 
 describe('a coordinator on Redis with three agents', () => {
   const logger = pino({ level: 'silent' });
@@ -50,6 +54,38 @@ describe('a coordinator on Redis with three agents', () => {
       balance += planned - completed - failed;
       expect(balance).toBe(inFlight);
     }
+  });
+
+  it('starts and stops all agents at common instants, and tells how far off each was', async () => {
+    const plan = { target: target.url, duration: '10m', connections: 6, slots: 3 };
+    const seenBefore = target.counters.requestsSeen;
+    const runId = await under.post(plan);
+    const isRunning = async (): Promise<boolean> =>
+      (await under.request<RunSummary>('GET', `${ROUTES.runs}/${runId}`)).body.state === 'running';
+    await until(isRunning);
+    // The order to stop comes after the start instant, which is the future when it is named.
+    await until(async () => target.counters.requestsSeen > seenBefore);
+    await under.request('DELETE', `${ROUTES.runs}/${runId}`);
+    const { report } = await under.finished(runId);
+    expect(report?.ledger.problems).toEqual([]);
+    for (const agent of report?.agents ?? []) {
+      expect(agent.startSkewUs).toBeGreaterThanOrEqual(0);
+      expect(agent.stopSkewUs).toBeGreaterThanOrEqual(0);
+      for (const value of [agent.rateHz, agent.p50Us, agent.p99Us]) expect(value).toBeGreaterThan(0);
+      expect(agent.busyShare).toBeGreaterThanOrEqual(0);
+    }
+    const timed = await under.finished(await under.post({ ...plan, duration: '1s' }));
+    for (const shard of timed.report?.shards ?? []) expect(shard.stopSkewUs).toBeGreaterThanOrEqual(0);
+    expect(summaryText(report ?? fail())).toMatch(
+      /\n +requests\/s +share +p50 +p99 +failed +start +stop +busy\n/,
+    );
+  });
+
+  it('tells two agents of one name apart', async () => {
+    const { url: coordinatorUrl, joinToken } = under.coordinator;
+    const double = await startAgent({ coordinatorUrl, joinToken, name: 'one', slots: 1, logger });
+    expect(double.name).toBe('one (2)');
+    await double.close();
   });
 
   it('gives each slot its share by weight, exactly, unless the plan wants equal shares', async () => {

@@ -77,7 +77,7 @@ describe.runIf(canRun('redis-server'))('a cluster of processes', () => {
     const first = await startRun(wholeCluster('-d', '2s'));
     await first.process.waitForLine(UNDER_LOAD);
     const second = await startRun(wholeCluster('-n', '60'));
-    await second.process.waitForLine(/^queued: waits for free slots: wants 6, 0 of 6 are free$/);
+    await second.process.waitForLine(/^queued, place 1: waits for free slots: wants 6, 0 of 6 are free$/);
     expect((await first.ended).exitCode).toBe(0);
     const waited = await second.ended;
     expect(waited.exitCode).toBe(0);

@@ -83,6 +83,10 @@ export class VirtualQueue {
           const group = this.#groups.get(nameOf(name));
           return group?.wasTold === true ? new Map(group.endings) : undefined;
         }),
+      endingsSoFar: (name) =>
+        this.#ask(timers, () => new Map(this.#groups.get(nameOf(name))?.endings ?? [])).catch(
+          () => new Map(),
+        ),
       isKnown: (name) => this.#patiently(timers, () => this.#groups.has(nameOf(name))),
       assertReachable: () => Promise.resolve(),
       forgetAgent: () => Promise.resolve(),

@@ -23,6 +23,7 @@ export interface AgentEnd {
 
 export interface Agent {
   readonly id: string;
+  /** As reports call it: the coordinator numbers agents of one name. */
   readonly name: string;
   readonly slots: number;
   /** Resolves when the agent has left, whoever wanted it. Never rejects. */
@@ -55,7 +56,6 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
 
 class RunningAgent implements Agent {
   readonly id = randomUUID();
-  readonly name: string;
   readonly slots: number;
   readonly closed: Promise<AgentEnd>;
   readonly #options: CheckedOptions;
@@ -65,6 +65,7 @@ class RunningAgent implements Agent {
   readonly #pool: SlotPool;
   readonly #uplink: Uplink;
   readonly #attempts: ShardAttempts;
+  #name: string;
   #consumer: ShardQueueConsumer | undefined;
   #queue: QueueAddress | undefined;
   #closeQueue: () => void = () => undefined;
@@ -76,7 +77,7 @@ class RunningAgent implements Agent {
   constructor(options: CheckedOptions) {
     const { name, slots, logger, transport } = options;
     this.#options = options;
-    this.name = name;
+    this.#name = name;
     this.slots = slots;
     this.closed = new Promise((resolve) => {
       this.#sayClosed = resolve;
@@ -97,6 +98,10 @@ class RunningAgent implements Agent {
       timers: systemTimers,
       ...ATTEMPT_TIMEOUTS,
     });
+  }
+
+  get name(): string {
+    return this.#name;
   }
 
   async start(): Promise<void> {
@@ -173,7 +178,7 @@ class RunningAgent implements Agent {
         kind: 'hello',
         protocol: PROTOCOL_VERSION,
         agentId: this.id,
-        name: this.name,
+        name: this.#options.name,
         version: BROADSIDE_VERSION,
         slots: this.slots,
         machine: this.#machine,
@@ -184,7 +189,8 @@ class RunningAgent implements Agent {
       attempts: () => this.#attempts.list(),
       freeSlots: () => (this.#leaving === undefined ? this.#pool.freeCount : 0),
       events: {
-        onWelcome: ({ queue }) => {
+        onWelcome: ({ queue, name }) => {
+          this.#beCalled(name ?? this.#options.name);
           this.#attempts.resend();
           this.#checkQueue(queue);
         },
@@ -212,6 +218,12 @@ class RunningAgent implements Agent {
     const wiring = await connectRedisWiring({ url, prefix: address.prefix, logger, connectTimeoutMs });
     this.#closeQueue = () => wiring.close();
     return wiring;
+  }
+
+  #beCalled(name: string): void {
+    if (name === this.#name) return;
+    this.#name = name;
+    this.#options.logger.warn(`another agent has this name already; reports call this one ${name}`);
   }
 
   /** A coordinator that came back with another queue would give shards to where this agent does not look. */

@@ -179,7 +179,7 @@ export class ShardAttempts {
         this.#start(live, order.startAtUs, order.referenceBytes);
         return;
       case 'stop':
-        live.run?.stop();
+        this.#stop(live, order.stopAtUs);
         return;
       case 'ack':
         live.outbox.acknowledge(order.number);
@@ -279,6 +279,13 @@ export class ShardAttempts {
     // Without a single round trip the clocks are taken to agree; the coordinator sees the missing estimate.
     const offsetUs = this.#options.uplink.clockOffset?.offsetUs ?? 0;
     live.run?.start(startAtUs - offsetUs, referenceBytes);
+  }
+
+  #stop(live: LiveAttempt, stopAtUs: number | undefined): void {
+    const offsetUs = this.#options.uplink.clockOffset?.offsetUs ?? 0;
+    // Before the start there is nothing that could end together.
+    const isAtOnce = stopAtUs === undefined || !live.hasStarted;
+    live.run?.stop(isAtOnce ? undefined : stopAtUs - offsetUs);
   }
 
   #say(live: LiveAttempt, message: AgentMessage): boolean {

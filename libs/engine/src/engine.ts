@@ -67,6 +67,8 @@ export interface ShardEnd {
   readonly failureReasons: readonly FailureReason[];
   /** Start as reached minus start as asked for, in µs; 0 when the load was never started. */
   readonly startSkewUs: number;
+  /** End of the sending minus the instant at which a time or an order ends it, in µs; absent: neither did. */
+  readonly stopSkewUs?: number;
 }
 
 export interface ShardRunOptions {
@@ -137,6 +139,7 @@ class ShardEngine implements TransportHandler {
   #hasProbed = false;
   #startUs = 0;
   #startSkewUs = 0;
+  #stopSkewUs: number | undefined;
   #drainUntilUs = 0;
   #fatal: Fatal | undefined;
 
@@ -216,7 +219,7 @@ class ShardEngine implements TransportHandler {
     const { control, shard } = this.#options;
     const { command } = control;
     if (this.#fatal !== undefined) this.#end(nowUs, COUNTER.notSentFatal);
-    else if (command === COMMAND.stop) this.#end(nowUs, COUNTER.notSentStopped);
+    else if (command === COMMAND.stop && nowUs >= control.stopAtUs) this.#stop(nowUs);
     else if (this.#phase === 'ready' && command === COMMAND.probe && !this.#hasProbed && shard.probe) {
       this.#hasProbed = true;
       this.#move('probing');
@@ -233,11 +236,18 @@ class ShardEngine implements TransportHandler {
     }
   }
 
+  #stop(nowUs: number): void {
+    const { stopAtUs } = this.#options.control;
+    if (stopAtUs > 0) this.#stopSkewUs ??= nowUs - stopAtUs;
+    this.#end(nowUs, COUNTER.notSentStopped);
+  }
+
   #checkBudget(nowUs: number): void {
     // What a fatal error leaves over is booked by the next turn.
     if (this.#fatal !== undefined) return;
     if (this.#phase === 'running') {
       if (nowUs >= this.#timeOverUs()) {
+        this.#stopSkewUs = nowUs - this.#timeOverUs();
         this.#load.feedRest(nowUs);
         // What a stall at the very end held up gets the same grace as replies; an old queue gets none.
         const isQueueShort = this.#source.isPaced && this.#source.nextUs >= nowUs - DRAIN_MS * 1_000;
@@ -259,6 +269,8 @@ class ShardEngine implements TransportHandler {
 
   #nextUs(nowUs: number): number {
     let nextUs = Math.min(nowUs + CONTROL_POLL_US, this.#load.nextUs, this.#intervals.boundaryUs);
+    if (this.#options.control.command === COMMAND.stop)
+      nextUs = Math.min(nextUs, this.#options.control.stopAtUs);
     if (this.#phase === 'armed') nextUs = Math.min(nextUs, this.#startUs);
     if (this.#phase === 'running') nextUs = Math.min(nextUs, this.#timeOverUs());
     if (this.#phase === 'draining') nextUs = Math.min(nextUs, this.#drainUntilUs);
@@ -312,6 +324,7 @@ class ShardEngine implements TransportHandler {
       ...(tls === undefined ? {} : { tls }),
       failureReasons: reasons,
       startSkewUs: this.#startSkewUs,
+      ...(this.#stopSkewUs === undefined ? {} : { stopSkewUs: this.#stopSkewUs }),
     });
   }
 

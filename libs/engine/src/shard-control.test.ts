@@ -21,6 +21,17 @@ it('compares no lengths unless a reference is given', () => {
   expect(control.referenceBytes).toBe(-1);
 });
 
+it('tells when to stop, and heeds the earliest of several orders', () => {
+  const control = new ShardControl();
+  control.start(5);
+  control.stop(2_000);
+  expect([control.command, control.stopAtUs]).toEqual([COMMAND.stop, 2_000]);
+  control.stop(3_000);
+  expect(control.stopAtUs).toBe(2_000);
+  control.stop();
+  expect(control.stopAtUs).toBe(0);
+});
+
 it('lets nothing follow a stop, and no probe follow a start', () => {
   const stopped = new ShardControl();
   stopped.stop();

@@ -3,8 +3,9 @@ export const COMMAND = { none: 0, probe: 1, start: 2, stop: 3 } as const;
 
 const START_AT = 0;
 const REFERENCE = 1;
-const COMMAND_OFFSET_BYTES = 16;
-const SIZE_BYTES = 24;
+const STOP_AT = 2;
+const COMMAND_OFFSET_BYTES = 24;
+const SIZE_BYTES = 32;
 
 /**
  * Orders from the host thread to its engine, in shared memory: an engine that blocks in a system call gets no
@@ -19,7 +20,7 @@ export class ShardControl {
   /** @param memory of another thread's control; absent: a new one. */
   constructor(memory?: SharedArrayBuffer) {
     this.memory = memory ?? new SharedArrayBuffer(SIZE_BYTES);
-    this.#numbers = new Float64Array(this.memory, 0, 2);
+    this.#numbers = new Float64Array(this.memory, 0, 3);
     this.#command = new Int32Array(this.memory, COMMAND_OFFSET_BYTES, 1);
     if (memory === undefined) this.#numbers[REFERENCE] = -1;
   }
@@ -41,8 +42,13 @@ export class ShardControl {
     if (before === COMMAND.probe) Atomics.compareExchange(this.#command, 0, COMMAND.probe, COMMAND.start);
   }
 
-  /** Orders the end: nothing new is sent, what is in flight is given up. Final. */
-  stop(): void {
+  /**
+   * Orders the end: nothing new is sent, what is in flight is given up. Final; of several the earliest counts.
+   * @param stopAtUs instant on this process's clock; absent: now.
+   */
+  stop(stopAtUs = 0): void {
+    const isOrdered = this.command === COMMAND.stop;
+    this.#numbers[STOP_AT] = isOrdered ? Math.min(this.stopAtUs, stopAtUs) : stopAtUs;
     Atomics.store(this.#command, 0, COMMAND.stop);
   }
 
@@ -52,6 +58,11 @@ export class ShardControl {
 
   get startAtUs(): number {
     return this.#numbers[START_AT] ?? 0;
+  }
+
+  /** 0: at once. */
+  get stopAtUs(): number {
+    return this.#numbers[STOP_AT] ?? 0;
   }
 
   /** −1: lengths are not compared. */

@@ -76,6 +76,8 @@ export const LIMITS = {
   startDelayMs: 100,
   /** How long a run waits for a store that is away or full; what is measured meanwhile is kept in memory. */
   storePatienceMs: 60_000,
+  /** Time between the order to stop and the common end of a run on several agents. */
+  stopDelayMs: 100,
   /** Longest time that all last intervals and results may take after the load has ended. */
   closeTimeoutMs: 30_000,
   /** Seconds of a run that the report and the watchers see one by one; a longer run is folded. */
@@ -91,6 +93,8 @@ export const LIMITS = {
   /** Numbers of one shard in one round of a schedule, and longest round of all shards (plan/deal.ts). */
   maxLanes: 100,
   maxRound: 1_000_000,
+  /** Longest name of an agent. */
+  maxNameLength: 255,
   /** Labels of one agent, and of one plan. */
   maxLabels: 16,
   /** Watchers of the live stream, and how much one slow watcher may hold back. */

@@ -21,6 +21,7 @@ export function shardResultOf(end: ShardEnd, totals: Uint8Array, choiceNote?: st
     addresses: addresses.slice(0, MAX_ADDRESSES),
     addressesUsed: Math.min(used.size, MAX_ADDRESSES),
     startSkewUs: end.startSkewUs,
+    ...(end.stopSkewUs === undefined ? {} : { stopSkewUs: end.stopSkewUs }),
     ...(end.server === '' ? {} : { server: end.server.slice(0, 200) }),
     ...(end.firstReply === '' ? {} : { firstReply: end.firstReply }),
     transport: end.transport,

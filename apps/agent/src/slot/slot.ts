@@ -24,7 +24,8 @@ export interface SlotRun {
   probe(): void;
   /** @param startAtUs on this process's clock. */
   start(startAtUs: number, referenceBytes?: number): void;
-  stop(): void;
+  /** @param stopAtUs on this process's clock; absent: now. */
+  stop(stopAtUs?: number): void;
   /** Never rejects. */
   readonly ended: Promise<SlotEnd>;
 }
@@ -100,7 +101,7 @@ export class Slot {
     return {
       probe: () => order(() => control.probe()),
       start: (startAtUs, referenceBytes) => order(() => control.start(startAtUs, referenceBytes)),
-      stop: () => order(() => this.#stop(control)),
+      stop: (stopAtUs) => order(() => this.#stop(control, stopAtUs)),
       ended,
     };
   }
@@ -120,8 +121,8 @@ export class Slot {
     this.#lose(thread, 'its thread does not end');
   }
 
-  #stop(control: ShardControl): void {
-    control.stop();
+  #stop(control: ShardControl, stopAtUs: number | undefined): void {
+    control.stop(stopAtUs);
     const run = this.#current;
     if (run === undefined || run.stopTimer !== undefined) return;
     const { stopTimeoutMs } = this.#options;

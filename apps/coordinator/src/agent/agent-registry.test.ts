@@ -97,6 +97,20 @@ describe('the agent registry', () => {
     expect(registry.takeLost(limits).map((agent) => agent.id)).toContain('b');
   });
 
+  it('tells agents of one name apart, and lets each keep its own when it is back', () => {
+    const namesOf = (): string[] => registry.summaries().map(({ name }) => name);
+    const long = 'n'.repeat(255);
+    registry.join({ ...helloOf('a'), name: 'load' }, new RecordingLink());
+    registry.join({ ...helloOf('b'), name: 'load' }, new RecordingLink());
+    registry.join({ ...helloOf('c'), name: 'load' }, new RecordingLink());
+    registry.join({ ...helloOf('b'), name: 'load' }, new RecordingLink());
+    expect(namesOf().toSorted()).toEqual(['load', 'load (2)', 'load (3)']);
+    expect(registry.get('b')?.name).toBe('load (2)');
+    registry.join({ ...helloOf('d'), name: long }, new RecordingLink());
+    registry.join({ ...helloOf('e'), name: long }, new RecordingLink());
+    expect(registry.get('e')?.name).toBe(`${'n'.repeat(251)} (2)`);
+  });
+
   it('closes the older socket of an agent that connects twice, and ignores its end', () => {
     const [first, second] = [new RecordingLink(), new RecordingLink()];
     registry.join(helloOf('a'), first);

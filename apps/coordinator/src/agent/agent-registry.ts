@@ -71,7 +71,7 @@ export class AgentRegistry {
     const nowMs = this.#clock.nowMs();
     const record: AgentRecord = {
       id: hello.agentId,
-      name: hello.name,
+      name: known?.record.name ?? this.#freeName(hello.name),
       version: hello.version,
       slots: hello.slots,
       machine: hello.machine,
@@ -90,6 +90,17 @@ export class AgentRegistry {
       isDraining: false,
       reserved: known?.reserved ?? new Set(),
     });
+  }
+
+  /** Two agents of one name could not be told apart in a report. */
+  #freeName(wanted: string): string {
+    const taken = new Set([...this.#entries.values()].map(({ record }) => record.name));
+    let name = wanted;
+    for (let number = 2; taken.has(name); number++) {
+      const ending = ` (${number})`;
+      name = `${wanted.slice(0, LIMITS.maxNameLength - ending.length)}${ending}`;
+    }
+    return name;
   }
 
   /** An agent of an earlier coordinator: it has a part in a run, and is to come back. */

@@ -77,13 +77,18 @@ export class AgentGateway implements AgentSocketEvents {
   onHello(socket: AgentSocket, hello: Hello): void {
     const { registry, events, log, queue } = this.#parts;
     registry.join(hello, socket);
-    log.info(`agent ${hello.name} (${hello.agentId}) joined with ${hello.slots} slots`);
+    const name = registry.get(hello.agentId)?.name ?? hello.name;
+    log.info(`agent ${name} (${hello.agentId}) joined with ${hello.slots} slots`);
+    const isRenamed = name !== hello.name;
+    if (isRenamed)
+      log.warn(`another agent is called ${hello.name} already; agent ${hello.agentId} is ${name}`);
     socket.send({
       kind: 'welcome',
       protocol: PROTOCOL_VERSION,
       version: BROADSIDE_VERSION,
       queue,
       heartbeatMs: LIMITS.heartbeatMs,
+      ...(isRenamed ? { name } : {}),
     });
     events.emit('agent-joined', { agentId: hello.agentId, attempts: hello.attempts });
   }

@@ -1,16 +1,19 @@
 import type { AgentFacts } from '@broadside/shared';
 import { type AgentRegistry, strengthOf } from '../agent/agent-registry.js';
 import type { ShardProgress } from './shard-progress.js';
-import { WarningList } from './warning-list.js';
+import { type HostPart, sharedHostWarnings } from './shared-hosts.js';
+import { MAX_WARNINGS, WarningList } from './warning-list.js';
 
 /** The agents that have a part in one run: remembered after they have gone, because the report names them. */
 export class RunAgents {
   readonly #registry: Pick<AgentRegistry, 'get'>;
   readonly #warnings = new WarningList();
   readonly #facts = new Map<string, AgentFacts>();
+  readonly #shards: readonly ShardProgress[];
 
   constructor(registry: Pick<AgentRegistry, 'get'>, shards: readonly ShardProgress[]) {
     this.#registry = registry;
+    this.#shards = shards;
     for (const { agentId } of shards) this.add(agentId);
   }
 
@@ -45,7 +48,19 @@ export class RunAgents {
 
   /** What the agents find doubtful about their machines, each sentence once, with the agent's name. */
   get warnings(): string[] {
-    return this.#warnings.list();
+    return [...new Set([...this.#warnings.list(), ...sharedHostWarnings(this.#parts())])].slice(
+      0,
+      MAX_WARNINGS,
+    );
+  }
+
+  /** What each agent was first given of the run. */
+  #parts(): HostPart[] {
+    return [...this.#facts.values()].map(({ agentId, name, machine }) => {
+      const own = this.#shards.filter((each) => each.agentId === agentId && each.shard.attempt === 1);
+      const connections = own.reduce((sum, { shard }) => sum + shard.connections, 0);
+      return { name, machine, slots: own.length, connections };
+    });
   }
 
   /** Takes the warnings that come with `ready`; they may come again, and from every shard of an agent. */

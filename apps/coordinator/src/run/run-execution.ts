@@ -24,7 +24,7 @@ import type { RunNotes } from './run-notes.js';
 import { createRunParts, isOfStart, isOver, type RunControl, type RunParts } from './run-parts.js';
 import { restoreParts } from './run-restore.js';
 import type { RunHead, RunServices, StateMessage } from './run-services.js';
-import { RunStart } from './run-start.js';
+import { RunStart, stopInstantOf } from './run-start.js';
 import { takeEnding } from './shard-ending.js';
 import type { ShardProgress } from './shard-progress.js';
 
@@ -266,7 +266,7 @@ export class RunExecution {
   #stopShards(reason: string): void {
     const { orders, timers, reissue, shards } = this.#parts;
     if (orders.isStopped) return;
-    orders.stop(reason);
+    orders.stop(reason, stopInstantOf(this.#parts));
     timers.disarm('ready', 'probe');
     reissue.dropAll('the run was stopped');
     for (const progress of shards.all) if (!progress.hasEnded) this.#sayOrder(progress);

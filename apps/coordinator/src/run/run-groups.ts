@@ -1,8 +1,10 @@
-import type { EnqueuedGroup } from '../shard/shard-queue.js';
+import type { EnqueuedGroup, ShardEnding } from '../shard/shard-queue.js';
 import { NamedTimers } from './named-timers.js';
 import type { RunServices } from './run-services.js';
 import type { ShardProgress } from './shard-progress.js';
 
+/** A queue that is away must not hold up what is to be done about a loss. */
+const LOOK_UP_MS = 500;
 /** Until a queue that did not answer is asked again. */
 const RETRY_MS = 1_000;
 
@@ -32,6 +34,17 @@ export class RunGroups {
   /** Takes up a group that an earlier coordinator had handed over. */
   reopen(group: number, shards: readonly ShardProgress[]): void {
     this.#groups.set(group, this.#queue.reopen(shards));
+  }
+
+  /** How the shard ended, where the queue knows it already and says so in time. */
+  async endingOf({ group, key }: ShardProgress): Promise<ShardEnding | undefined> {
+    const name = `look up ${key}`;
+    const isLate = new Promise<undefined>((resolve) => {
+      this.#timers.arm(name, LOOK_UP_MS, () => resolve(undefined));
+    });
+    const endings = await Promise.race([this.#queue.endingsSoFar({ runId: this.#runId, group }), isLate]);
+    this.#timers.disarm(name);
+    return endings?.get(key);
   }
 
   has({ group }: ShardProgress): boolean {

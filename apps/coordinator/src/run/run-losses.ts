@@ -2,7 +2,7 @@
 import type { Fatal, Interval, Loss, ShardAttempt } from '@broadside/shared';
 import { isOfStart, isOver, type RunControl, type RunParts } from './run-parts.js';
 import type { RunStart } from './run-start.js';
-import { endedEarly, hasFatalEnd, isUnfinished, returnedBy } from './shard-ending.js';
+import { endedEarly, hasFatalEnd, isUnfinished, returnedBy, takeEnding } from './shard-ending.js';
 import type { ShardProgress } from './shard-progress.js';
 
 export class RunLosses {
@@ -11,6 +11,8 @@ export class RunLosses {
   readonly #start: RunStart;
   /** Agents that end their attempts themselves, and give back what is left of them. */
   readonly #leaving = new Set<string>();
+  /** Attempts whose result the queue is being asked for. */
+  readonly #lookedUp = new Set<string>();
 
   constructor(parts: RunParts, control: RunControl, start: RunStart) {
     this.#parts = parts;
@@ -122,8 +124,33 @@ export class RunLosses {
     return shards.all.filter((progress) => progress.agentId === agentId && !isOver(this.#parts, progress));
   }
 
-  /** Intervals of it will not come. Where its result did, nothing of it is unknown but its place in time. */
+  /**
+   * Intervals of it will not come. Its result may lie in the queue all the same, where it waits for the other shards
+   * of its group: an agent that died right after its load has left that.
+   */
   #miss(progress: ShardProgress, cause: Loss['cause']): void {
+    const { groups, orders, journal, books } = this.#parts;
+    if (progress.totals !== undefined || !progress.hasBegun || progress.isFenced) {
+      this.#close(progress, cause);
+      return;
+    }
+    if (this.#lookedUp.has(progress.key)) return;
+    this.#lookedUp.add(progress.key);
+    void groups.endingOf(progress).then((ending) => {
+      this.#lookedUp.delete(progress.key);
+      if (this.#control.isClosing || progress.isFenced) return;
+      if (progress.totals === undefined && ending?.kind === 'result') {
+        takeEnding(progress, ending, orders.isStopped);
+        journal.saveShard(progress);
+      }
+      if (books.isDelivered(progress)) void groups.release(progress);
+      else this.#close(progress, cause);
+      this.#control.checkEnd();
+    });
+  }
+
+  /** Where its result came, nothing of it is unknown but its place in time. */
+  #close(progress: ShardProgress, cause: Loss['cause']): void {
     const { services, books, orders, reissue } = this.#parts;
     if (progress.totals === undefined || !progress.hasBegun) {
       this.#lose(progress, cause);

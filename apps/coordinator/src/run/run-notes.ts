@@ -10,6 +10,8 @@ export const runNotesSchema = z.object({
   startAtUs: z.number().optional(),
   /** Why the shards were told to stop; absent while they were not. */
   order: z.string().optional(),
+  /** When they were to stop, in µs of the coordinator's clock; absent: at once. */
+  stopAtUs: z.number().optional(),
   /** Why a person or a program stopped the run, and why it failed. */
   stopReason: z.string().optional(),
   failure: z.string().optional(),

@@ -36,6 +36,19 @@ describe('the order for a shard', () => {
     }
   });
 
+  it('is to stop at one instant where one is named, after a restart too', () => {
+    const { barrier, orders, shards } = setUp();
+    orders.start(1_000);
+    orders.stop('enough', 5_000);
+    orders.stop('later', 9_000);
+    const again = new RunOrders(barrier);
+    again.restore(orders.notes);
+    for (const each of [orders, again])
+      for (const progress of shards) {
+        expect(each.orderFor(progress)).toMatchObject({ kind: 'stop', reason: 'enough', stopAtUs: 5_000 });
+      }
+  });
+
   it('is to stop from the first stop on, whatever came before', () => {
     const { orders, shards } = setUp();
     orders.start(1_000);

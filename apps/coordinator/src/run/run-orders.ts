@@ -13,6 +13,7 @@ const MAX_REASON_LENGTH = 200;
 export class RunOrders {
   readonly #barrier: StartBarrier;
   #stopReason: string | undefined;
+  #stopAtUs: number | undefined;
   #startAtUs: number | undefined;
   #referenceBytes: number | undefined;
 
@@ -43,28 +44,41 @@ export class RunOrders {
   }
 
   /** What a restarted coordinator needs to give the same orders. */
-  get notes(): Pick<RunNotes, 'order' | 'startAtUs' | 'referenceBytes'> {
+  get notes(): Pick<RunNotes, 'order' | 'stopAtUs' | 'startAtUs' | 'referenceBytes'> {
     return {
       ...(this.#stopReason === undefined ? {} : { order: this.#stopReason }),
+      ...(this.#stopAtUs === undefined ? {} : { stopAtUs: this.#stopAtUs }),
       ...(this.#startAtUs === undefined ? {} : { startAtUs: this.#startAtUs }),
       ...(this.#referenceBytes === undefined ? {} : { referenceBytes: this.#referenceBytes }),
     };
   }
 
-  restore(notes: Pick<RunNotes, 'order' | 'startAtUs' | 'referenceBytes'>): void {
+  restore(notes: Pick<RunNotes, 'order' | 'stopAtUs' | 'startAtUs' | 'referenceBytes'>): void {
     this.#stopReason = notes.order;
+    this.#stopAtUs = notes.stopAtUs;
     this.#startAtUs = notes.startAtUs;
     this.#referenceBytes = notes.referenceBytes;
   }
 
-  stop(reason: string): void {
-    this.#stopReason ??= reason.slice(0, MAX_REASON_LENGTH);
+  /** @param stopAtUs the common end, in µs of the coordinator's clock; absent: at once. */
+  stop(reason: string, stopAtUs?: number): void {
+    if (this.isStopped) return;
+    this.#stopReason = reason.slice(0, MAX_REASON_LENGTH);
+    this.#stopAtUs = stopAtUs;
   }
 
   /** The order for this shard, undefined while it has only to wait. */
   orderFor(progress: ShardProgress): CoordinatorMessage | undefined {
     const shard = progress.attempt;
-    if (this.#stopReason !== undefined) return { kind: 'stop', shard, reason: this.#stopReason };
+    if (this.#stopReason !== undefined) {
+      const stopAtUs = this.#stopAtUs;
+      return {
+        kind: 'stop',
+        shard,
+        reason: this.#stopReason,
+        ...(stopAtUs === undefined ? {} : { stopAtUs }),
+      };
+    }
     if (this.#startAtUs !== undefined) {
       const { startSlice } = progress;
       if (startSlice === undefined) return undefined;

@@ -82,6 +82,7 @@ export async function reportOf(input: RunReportInput): Promise<Report> {
       ...(shard.requests === undefined ? {} : { requests: shard.requests }),
       ...(counters === undefined ? {} : { counters: countersToRecord(counters) }),
       ...(result === undefined ? {} : { startSkewUs: result.startSkewUs, transport: result.transport }),
+      ...(result?.stopSkewUs === undefined ? {} : { stopSkewUs: result.stopSkewUs }),
       ...(result?.transportNote === undefined ? {} : { transportNote: result.transportNote }),
       ...(check.sum === undefined ? {} : { busyShareMax: check.sum.busyShareMax }),
       ...(self === undefined ? {} : { self }),

@@ -13,7 +13,14 @@ export interface RunServices {
   readonly registry: AgentRegistry;
   readonly queue: Pick<
     ShardQueue,
-    'listen' | 'assertReachable' | 'enqueue' | 'reopen' | 'isKnown' | 'endingsTold' | 'forgetAgent'
+    | 'listen'
+    | 'assertReachable'
+    | 'enqueue'
+    | 'reopen'
+    | 'isKnown'
+    | 'endingsTold'
+    | 'endingsSoFar'
+    | 'forgetAgent'
   >;
   readonly writer: Pick<IntervalWriter, 'write'>;
   readonly intervals: Pick<IntervalRepository, 'load'>;

@@ -1,6 +1,6 @@
 /** The way of a run from its first ready slot to its start instant, and of later attempts to theirs. */
 import { LIMITS, loadDurationMs, type ProbeResult, type ShardAttempt } from '@broadside/shared';
-import { startInstantUs } from '../shard/start-barrier.js';
+import { startInstantUs, stopInstantUs } from '../shard/start-barrier.js';
 import type { RunControl, RunParts } from './run-parts.js';
 import { isSocketError } from './shard-ending.js';
 import { namesOf } from './shard-progress.js';
@@ -122,4 +122,19 @@ export class RunStart {
     // Whoever was lost while the instant was being stored.
     reissue.useFreeSlots();
   }
+}
+
+/** When all agents are to end a load that is under way; undefined: at once, because there is nobody to wait for. */
+export function stopInstantOf({
+  services,
+  agents,
+  orders,
+}: Pick<RunParts, 'services' | 'agents' | 'orders'>) {
+  const nowUs = services.clock.epochUs();
+  const isUnderWay = orders.startAtUs !== undefined && orders.startAtUs <= nowUs;
+  if (!isUnderWay || agents.count < 2) return undefined;
+  return stopInstantUs(
+    nowUs,
+    agents.facts().map((agent) => agent.clockUncertaintyUs),
+  );
 }

@@ -1,5 +1,5 @@
 /** As many as a live message holds; hundreds of machines of one kind have the same weakness. */
-const MAX_WARNINGS = 32;
+export const MAX_WARNINGS = 32;
 
 /**
  * Warnings of a run, each once. Every shard of an agent is checked when it comes, together with those that came

@@ -140,6 +140,19 @@ export class ShardQueue {
     });
   }
 
+  /** How those shards of a group ended that have ended so far; empty where the queue does not say. Never rejects. */
+  async endingsSoFar(name: GroupName): Promise<ShardEndings> {
+    try {
+      return await this.#inQueue(RUN_QUEUE, async (queue) => {
+        const parent = await queue.getJob(parentIdOf(name));
+        return parent === undefined ? new Map() : endingsIn(parent);
+      });
+    } catch (error) {
+      this.#log.debug({ err: error, run: name.runId }, 'the queue does not say how shards have ended');
+      return new Map();
+    }
+  }
+
   /** Forgets the queue of an agent that has gone for good. */
   async forgetAgent(agentId: string): Promise<void> {
     const queue = this.#wiring.createQueue(shardQueueOf(agentId));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nextSlice, StartBarrier, startInstantUs } from './start-barrier.js';
+import { nextSlice, StartBarrier, startInstantUs, stopInstantUs } from './start-barrier.js';
 
 describe('the start barrier', () => {
   it('opens once, when the last shard is ready', () => {
@@ -63,5 +63,13 @@ describe('the start instant', () => {
 
   it('does not follow an agent whose clock is uncertain beyond reason', () => {
     expect(startInstantUs(0, 100, [1e12])).toBe(1_100_000);
+  });
+});
+
+describe('the common end', () => {
+  it('is as near as the order can be everywhere, and waits little for a bad clock', () => {
+    expect(stopInstantUs(1_000_000, [200, 5_000])).toBe(1_105_000);
+    expect(stopInstantUs(1_000_000, [1e12])).toBe(1_200_000);
+    expect(stopInstantUs(0.5, [])).toBe(100_001);
   });
 });

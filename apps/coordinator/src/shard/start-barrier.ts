@@ -2,6 +2,8 @@
  * The common start of all shards of a run: who is ready, whether the probe comes first, and when to give up.
  * Pure: it says what to do next, and somebody else does it.
  */
+import { LIMITS } from '@broadside/shared';
+
 export interface StartBarrierOptions {
   readonly shardCount: number;
   /** Whether shard 0 sends the probe before the others start. */
@@ -84,6 +86,17 @@ export function startInstantUs(nowUs: number, delayMs: number, uncertaintiesUs: 
   const worstUs = uncertaintiesUs.reduce((most, us) => Math.max(most, us), 0);
   // Whole ms, because the store keeps times no finer and a restarted coordinator goes on with this instant.
   return Math.ceil((nowUs + Math.min(worstUs, MAX_UNCERTAINTY_US)) / 1_000 + delayMs) * 1_000;
+}
+
+/**
+ * The instant at which all agents end their load because somebody wants that, in µs of the coordinator's clock: as
+ * near as the order can be everywhere. A bad clock is waited for less than at the start: whoever stops a run wants
+ * it to stop.
+ */
+export function stopInstantUs(nowUs: number, uncertaintiesUs: readonly number[]): number {
+  const MAX_UNCERTAINTY_US = 100_000;
+  const worstUs = uncertaintiesUs.reduce((most, us) => Math.max(most, us), 0);
+  return Math.ceil(nowUs + Math.min(worstUs, MAX_UNCERTAINTY_US) + LIMITS.stopDelayMs * 1_000);
 }
 
 /**

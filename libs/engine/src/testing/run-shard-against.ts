@@ -65,7 +65,7 @@ export interface FinishedRun {
 export interface RunHooks extends Partial<Omit<ShardRunOptions, 'shard' | 'sink' | 'control'>> {
   /** Called when the start was ordered; may stop the run later. */
   readonly onStarted?: (stop: () => void) => void;
-  readonly onInterval?: (interval: Interval, stop: () => void) => void;
+  readonly onInterval?: (interval: Interval, stop: (stopAtUs?: number) => void) => void;
 }
 
 /**
@@ -81,8 +81,8 @@ export async function runShardAgainst(shard: Shard, hooks: RunHooks = {}): Promi
   let refused: Fatal | undefined;
   let probed: ProbeResult | undefined;
   let end: ShardEnd | undefined;
-  const stop = (): void => {
-    control.stop();
+  const stop = (stopAtUs?: number): void => {
+    control.stop(stopAtUs);
     run.wake();
   };
   const start = (referenceBytes?: number): void => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LIMITS } from '../limits.js';
 import { shardAttemptSchema } from '../plan/shard.schema.js';
 
 /** Where an agent finds its shards. */
@@ -17,6 +18,8 @@ export const coordinatorMessageSchema = z.discriminatedUnion('kind', [
     version: z.string().max(32),
     queue: queueAddressSchema,
     heartbeatMs: z.int().min(1),
+    /** What the agent is called in reports, where another one has the name that it wanted. */
+    name: z.string().max(LIMITS.maxNameLength).optional(),
   }),
   /** The greeting was not accepted; the agent ends with this sentence. */
   z.object({ kind: z.literal('rejected'), reason: z.string().max(1_000) }),
@@ -31,8 +34,14 @@ export const coordinatorMessageSchema = z.discriminatedUnion('kind', [
     /** Body length of the reference reply, where the plan compares lengths. */
     referenceBytes: z.number().int().min(0).optional(),
   }),
-  /** End the load now and report what was done. */
-  z.object({ kind: z.literal('stop'), shard: shardAttemptSchema, reason: z.string().max(200) }),
+  /** End the load and report what was done. */
+  z.object({
+    kind: z.literal('stop'),
+    shard: shardAttemptSchema,
+    reason: z.string().max(200),
+    /** At this instant of the coordinator's clock (µs since the epoch), the same for all agents; absent: now. */
+    stopAtUs: z.number().optional(),
+  }),
   /** Intervals of this attempt with numbers up to and including `number` are stored. */
   z.object({ kind: z.literal('ack'), shard: shardAttemptSchema, number: z.int().min(0) }),
   /** The attempt is fenced: stop its load at once and forget its frames. */

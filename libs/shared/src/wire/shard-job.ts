@@ -28,6 +28,8 @@ export const shardResultSchema = shardAttemptSchema.extend({
   addressesUsed: z.int().min(0).max(64).optional(),
   /** Start instant as this agent reached it, minus the one asked for, in µs of the coordinator's clock. */
   startSkewUs: z.number(),
+  /** The same for the end of the sending, where a time or an order ended it: not where its requests were used up. */
+  stopSkewUs: z.number().optional(),
   /** `Server` header of the first reply. */
   server: z.string().max(200).optional(),
   /** What was read of the probe's reply, one character for each byte. */

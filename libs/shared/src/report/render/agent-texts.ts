@@ -5,7 +5,7 @@ import type { AgentReport, Report } from '../report.schema.js';
 import { printable } from './printable.js';
 import { formatShare } from './report-lines.js';
 
-const HEAD = ['', 'requests/s', 'share', 'p50', 'p99', 'failed', 'start', 'busy'];
+const HEAD = ['', 'requests/s', 'share', 'p50', 'p99', 'failed', 'start', 'stop', 'busy'];
 /** Rows that a summary shows; all are in the JSON report. */
 const MAX_ROWS = 20;
 const MAX_NAME = 14;
@@ -23,7 +23,7 @@ export function agentRows(report: Report): string[][] {
 }
 
 function rowOf(agent: AgentReport): string[] {
-  const { rateHz, share, p50Us, p99Us, failed, startSkewUs, busyShare } = agent;
+  const { rateHz, share, p50Us, p99Us, failed, startSkewUs, stopSkewUs, busyShare } = agent;
   return [
     shortName(agent),
     rateHz === undefined ? '' : formatCount(rateHz),
@@ -32,6 +32,7 @@ function rowOf(agent: AgentReport): string[] {
     p99Us === undefined ? '' : formatLatencyUs(p99Us),
     formatCount(failed),
     startSkewUs === undefined ? '' : signed(startSkewUs),
+    stopSkewUs === undefined ? '' : signed(stopSkewUs),
     busyShare === undefined ? '' : `${Math.round(busyShare * 100)} %`,
   ];
 }

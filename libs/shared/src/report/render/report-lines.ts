@@ -1,4 +1,5 @@
 import { formatCount, formatCounted, formatDurationMs, formatLatencyUs } from '../../units.js';
+import { collapsedLines } from '../collapsed-lines.js';
 import { failedIn } from '../failure-counts.js';
 import { headlineWarningOf } from '../headline-warning.js';
 import type { Report } from '../report.schema.js';
@@ -28,7 +29,7 @@ export function agentShares(report: Report): string[] {
 /** The identity with its numbers when it holds, else everything that is wrong. */
 export function booksSentence(report: Report): string {
   const { counters, ledger, lostWithAgent } = report;
-  if (!ledger.balanced) return `do not balance: ${ledger.problems.join('; ')}`;
+  if (!ledger.balanced) return `do not balance: ${collapsedLines(ledger.problems).join('; ')}`;
   const parts: readonly (readonly [string, number])[] = [
     ['failed', failedIn(report)],
     ['in flight at the end', counters.inFlightAtEnd],

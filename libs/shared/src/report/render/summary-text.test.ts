@@ -147,6 +147,7 @@ describe('summaryText', () => {
       connections: 5,
       counters: counters(2_000, i),
       startSkewUs: 120 * i - 40,
+      stopSkewUs: 30,
     }));
     const figures = new Map(
       agents.map(({ agentId }, i) => [
@@ -158,11 +159,11 @@ describe('summaryText', () => {
     expect(text).toContain(
       [
         '',
-        '                requests/s   share     p50     p99  failed   start  busy',
-        'one                  2,000  25.0 %  1.00ms  4.00ms       0   −40µs',
-        'two                  2,000  25.0 %  1.00ms  4.00ms       1   +80µs',
-        'three                2,000  25.0 %  1.00ms  90.0ms       2  +200µs',
-        'a name that i…       2,000  25.0 %  1.00ms  4.00ms       3  +320µs',
+        '                requests/s   share     p50     p99  failed   start   stop  busy',
+        'one                  2,000  25.0 %  1.00ms  4.00ms       0   −40µs  +30µs',
+        'two                  2,000  25.0 %  1.00ms  4.00ms       1   +80µs  +30µs',
+        'three                2,000  25.0 %  1.00ms  90.0ms       2  +200µs  +30µs',
+        'a name that i…       2,000  25.0 %  1.00ms  4.00ms       3  +320µs  +30µs',
         '',
       ].join('\n'),
     );
