@@ -16,7 +16,7 @@ export interface RunServices {
     'listen' | 'assertReachable' | 'enqueue' | 'reopen' | 'isKnown' | 'endingsTold' | 'forgetAgent'
   >;
   readonly writer: Pick<IntervalWriter, 'write'>;
-  readonly intervals: Pick<IntervalRepository, 'load'>;
+  readonly intervals: Pick<IntervalRepository, 'read'>;
   readonly runs: Pick<
     RunRepository,
     | 'insert'

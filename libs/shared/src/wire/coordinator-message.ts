@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LIMITS } from '../limits.js';
 import { shardAttemptSchema } from '../plan/shard.schema.js';
 
 /** Where an agent finds its shards. */
@@ -8,6 +9,8 @@ export const queueAddressSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('embedded') }),
 ]);
 export type QueueAddress = z.infer<typeof queueAddressSchema>;
+
+const ackSchema = z.object({ shard: shardAttemptSchema, number: z.int().min(0) });
 
 /** Coordinator to agent, as JSON text. */
 export const coordinatorMessageSchema = z.discriminatedUnion('kind', [
@@ -34,7 +37,9 @@ export const coordinatorMessageSchema = z.discriminatedUnion('kind', [
   /** End the load now and report what was done. */
   z.object({ kind: z.literal('stop'), shard: shardAttemptSchema, reason: z.string().max(200) }),
   /** Intervals of this attempt with numbers up to and including `number` are stored. */
-  z.object({ kind: z.literal('ack'), shard: shardAttemptSchema, number: z.int().min(0) }),
+  ackSchema.extend({ kind: z.literal('ack') }),
+  /** The same for several attempts of the agent at once. */
+  z.object({ kind: z.literal('acks'), acks: z.array(ackSchema).min(1).max(LIMITS.maxBundledFrames) }),
   /** The attempt is fenced: stop its load at once and forget its frames. */
   z.object({ kind: z.literal('fenced'), shard: shardAttemptSchema }),
 ]);
