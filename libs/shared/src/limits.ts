@@ -83,6 +83,9 @@ export const LIMITS = {
   closeTimeoutMs: 30_000,
   /** Seconds of a run that the report and the watchers see one by one; a longer run is folded. */
   maxReportSeconds: 3_600,
+  /** Ended runs that a store keeps; of the newest of them also the frames, which can be half a gigabyte each. */
+  maxKeptRuns: 1_000,
+  maxRunsWithFrames: 20,
   /** Runs that wait for slots. */
   maxQueuedRuns: 100,
   /** How long a run may wait for its slots: unless its plan says otherwise, and at most. */
