@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { IntervalRepository } from '../../apps/coordinator/dist/interval/interval.repository.js';
 import { OldRuns } from '../../apps/coordinator/dist/run/old-runs.js';
 import { openStore, type Store } from '../../apps/coordinator/dist/storage/store.js';
+import { StorePatience } from '../../apps/coordinator/dist/storage/store-patience.js';
 
 const log = pino({ level: 'silent' });
 
@@ -10,7 +11,7 @@ describe('old runs', () => {
   let store: Store;
   beforeEach(async () => {
     store = await openStore();
-    const frames = new IntervalRepository(store);
+    const frames = new IntervalRepository(store, new StorePatience({ log }));
     for (let i = 0; i < 6; i++) {
       const state = i === 0 ? 'running' : 'finished';
       const created_at = new Date(1_000 * i);
