@@ -13,6 +13,7 @@ import {
   agentMessageSchema,
   type CoordinatorMessage,
   decodeInterval,
+  framesOf,
   type Interval,
   PROTOCOL_VERSION,
   type QueueAddress,
@@ -173,7 +174,7 @@ export class CoordinatorEnd {
   #accept(socket: WebSocket): void {
     socket.on('error', () => undefined);
     socket.on('message', (payload: Buffer, isBinary: boolean) => {
-      if (isBinary) this.#store(socket, decodeInterval(payload));
+      if (isBinary) for (const frame of framesOf(payload)) this.#store(socket, decodeInterval(frame));
       else this.#hear(socket, agentMessageSchema.parse(JSON.parse(payload.toString('utf8'))));
       // Looking may remove the one that looks, which a Set allows while it is walked.
       for (const look of this.#waiters) look();

@@ -171,6 +171,10 @@ export class SimulatedAgent {
   }
 
   #take(message: CoordinatorMessage): void {
+    if (message.kind === 'acks') {
+      for (const ack of message.acks) this.#take({ kind: 'ack', ...ack });
+      return;
+    }
     this.received.push(message);
     if (message.kind === 'ack') this.acknowledged.set(shardAttemptKey(message.shard), message.number);
     for (const waiter of this.#waiters.splice(0)) {

@@ -2,6 +2,7 @@
 // engine. It sends its frames when its swarm says so, and keeps them until they are acknowledged.
 import {
   coordinatorMessageSchema,
+  encodeBundle,
   encodeInterval,
   encodeTotals,
   LIMITS,
@@ -119,10 +120,13 @@ export class ScaleAgent {
 
   /** Sends the frames of the interval that has just ended; after the last one the shard's job ends. */
   send() {
-    for (const carried of this.#carried.values()) {
-      if (carried.frame === undefined) continue;
+    const due = [...this.#carried.values()].filter(({ frame }) => frame !== undefined);
+    const frames = due.flatMap(({ frame }) => frame ?? []);
+    const [first] = frames;
+    if (first === undefined) return;
+    this.#socket?.send(frames.length === 1 ? first : encodeBundle(frames));
+    for (const carried of due) {
       carried.unacknowledged.set(carried.next, performance.now());
-      this.#socket?.send(carried.frame);
       this.sentFrames++;
       carried.frame = undefined;
       carried.next++;
@@ -160,6 +164,9 @@ export class ScaleAgent {
       case 'ack':
         this.#acknowledge(message);
         return;
+      case 'acks':
+        for (const ack of message.acks) this.#acknowledge(ack);
+        return;
       case 'stop':
       case 'fenced':
       case 'rejected':
@@ -169,7 +176,7 @@ export class ScaleAgent {
     }
   }
 
-  /** @param {Extract<CoordinatorMessage, { kind: 'ack' }>} ack */
+  /** @param {{ shard: import('@broadside/shared').ShardAttempt, number: number }} ack */
   #acknowledge(ack) {
     const { unacknowledged } = this.#carried.get(shardAttemptKey(ack.shard)) ?? {};
     if (unacknowledged === undefined) return;

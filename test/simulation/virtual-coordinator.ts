@@ -7,6 +7,7 @@ import {
   BROADSIDE_VERSION,
   type CoordinatorMessage,
   decodeInterval,
+  framesOf,
   LIMITS,
   PROTOCOL_VERSION,
 } from '@broadside/shared';
@@ -146,7 +147,8 @@ export class VirtualCoordinator {
 
   #onFrame(agentId: string, frame: Uint8Array): void {
     this.#registry.heard(agentId);
-    const interval = decodeInterval(frame);
-    this.events.emit('interval-arrived', { agentId, interval, frame: Buffer.from(frame) });
+    for (const each of framesOf(frame)) {
+      this.events.emit('interval-arrived', { agentId, interval: decodeInterval(each), frame: each });
+    }
   }
 }

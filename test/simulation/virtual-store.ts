@@ -65,7 +65,7 @@ export class VirtualStore {
     };
     return {
       writer: { write },
-      intervals: { load: (attempt) => commit(() => this.#load(attempt)) },
+      intervals: { read: (attempt) => readLater(() => commit(() => this.#load(attempt))) },
       runs: {
         insert: (run) =>
           commit(() => {
@@ -160,4 +160,8 @@ function summaryOf({ id, state, reason, plan, createdAt }: RunRow): RunSummary {
     target: plan.target,
     createdAt: createdAt.toISOString(),
   };
+}
+
+async function* readLater(load: () => Promise<Interval[]>): AsyncGenerator<Interval, void> {
+  yield* await load();
 }

@@ -22,6 +22,7 @@ import type { PreflightFindings } from './machine/preflight.js';
 import type { SlotEvents, SlotRun } from './slot/slot.js';
 import type { Timers } from './timers.js';
 import { IntervalOutbox } from './uplink/interval-outbox.js';
+import { sendBundles } from './uplink/send-bundles.js';
 import type { ShardOrder, Uplink } from './uplink/uplink.js';
 
 export interface ShardAttemptsOptions {
@@ -49,6 +50,8 @@ export const ATTEMPT_TIMEOUTS = {
 /** As many as one greeting may list. */
 const MAX_ATTEMPTS = 1_024;
 const MAX_CALLED_OFF = 1_000;
+/** Far below an interval, and above what ends of intervals on one machine differ by. */
+const BUNDLE_WAIT_MS = 10;
 
 interface LiveAttempt {
   readonly attempt: ShardAttempt;
@@ -72,6 +75,8 @@ export class ShardAttempts {
   readonly #calledOff = new Map<string, string>();
   readonly #waiters = new Set<() => void>();
   #isDraining = false;
+  /** Present while frames wait for those of the other slots. */
+  #cancelPump: (() => void) | undefined;
 
   constructor(options: ShardAttemptsOptions) {
     this.#options = options;
@@ -155,13 +160,8 @@ export class ShardAttempts {
 
   /** Sends frames as long as the connection has room. */
   pump(): void {
-    const uplink = this.#options.uplink;
-    for (const { outbox } of this.#live.values()) {
-      for (let bytes = outbox.peek(); bytes !== undefined; bytes = outbox.peek()) {
-        if (!uplink.sendFrame(bytes)) return;
-        outbox.markSent();
-      }
-    }
+    const outboxes = [...this.#live.values()].map(({ outbox }) => outbox);
+    sendBundles(outboxes, (message) => this.#options.uplink.sendFrame(message));
   }
 
   obey(order: ShardOrder): void {
@@ -219,9 +219,23 @@ export class ShardAttempts {
 
   /** Forgets everything; no timer is left. */
   close(): void {
+    this.#cancelPump?.();
     for (const live of this.#live.values()) live.cancelTimer();
     this.#live.clear();
     for (const check of this.#waiters) check();
+  }
+
+  /** The slots of an agent end their intervals within a moment: what comes then goes out as one message. */
+  #pumpSoon(): void {
+    if (this.#live.size === 1) {
+      this.pump();
+      return;
+    }
+    if (this.#cancelPump !== undefined) return;
+    this.#cancelPump = this.#options.timers.after(BUNDLE_WAIT_MS, () => {
+      this.#cancelPump = undefined;
+      this.pump();
+    });
   }
 
   #checkMachine(live: LiveAttempt): PreflightFindings {
@@ -267,7 +281,7 @@ export class ShardAttempts {
       onInterval: (frame) => {
         if (live.isFenced) return;
         live.outbox.add(frame);
-        this.pump();
+        this.#pumpSoon();
       },
     };
   }

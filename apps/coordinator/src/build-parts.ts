@@ -19,6 +19,7 @@ import { IntervalWriter } from './interval/interval-writer.js';
 import { LiveGateway } from './live/live.gateway.js';
 import type { QueueWiring } from './queue/bull-wiring.js';
 import { QUEUE_PREFIX } from './queue-prefix.js';
+import { OldRuns } from './run/old-runs.js';
 import { RunRepository } from './run/run.repository.js';
 import { RunService } from './run/run.service.js';
 import { ShardQueue } from './shard/shard-queue.js';
@@ -72,6 +73,7 @@ export function buildParts({ config, store, wiring, access, log }: PartsInput): 
     // Agents in this process, and their queue, went with the coordinator before.
     canResume: wiring.kind === 'redis',
   });
+  new OldRuns(store, log).follow(events);
   const agents = new AgentGateway({
     registry,
     events,

@@ -19,7 +19,7 @@ export interface CoordinatorEventMap {
   'shard-abandoned': { readonly agentId: string; readonly shard: ShardAttempt; readonly sent: number };
   'shard-probed': { readonly agentId: string; readonly shard: ShardAttempt; readonly result: ProbeResult };
   /** The interval lives until the listener returns: it is added up, not kept. */
-  'interval-arrived': { readonly agentId: string; readonly interval: Interval; readonly frame: Buffer };
+  'interval-arrived': { readonly agentId: string; readonly interval: Interval; readonly frame: Uint8Array };
   'live-message': LiveMessage;
   /** A token is good for nothing any more, and whoever is connected with it is to go. */
   'token-ended': { readonly tokenId: string; readonly reason: string };

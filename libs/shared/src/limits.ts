@@ -58,6 +58,9 @@ export const LIMITS = {
   intervalMs: 1_000,
   /** Largest interval frame: twelve full histograms of 23 552 buckets at 6 bytes each, and the counters. */
   maxFrameBytes: 2_097_152,
+  /** Most frames of one message: as many as an agent has slots. Its bytes: a coordinator stops it as a whole. */
+  maxBundledFrames: 1_024,
+  maxBundleBytes: 262_144,
   /** Most distinct status codes counted apart in one interval: 100 to 599. */
   maxStatusCodes: 500,
   /** Most intervals an agent keeps for one shard until they are acknowledged; then neighbours are merged. */
@@ -82,6 +85,9 @@ export const LIMITS = {
   closeTimeoutMs: 30_000,
   /** Seconds of a run that the report and the watchers see one by one; a longer run is folded. */
   maxReportSeconds: 3_600,
+  /** Ended runs that a store keeps; of the newest of them also the frames, which can be half a gigabyte each. */
+  maxKeptRuns: 1_000,
+  maxRunsWithFrames: 20,
   /** Runs that wait for slots. */
   maxQueuedRuns: 100,
   /** How long a run may wait for its slots: unless its plan says otherwise, and at most. */

@@ -26,7 +26,10 @@ import {
 export type { Welcome } from './coordinator-connection.js';
 export type Hello = Extract<AgentMessage, { kind: 'hello' }>;
 /** What the coordinator says about shards. */
-export type ShardOrder = Exclude<CoordinatorMessage, { kind: 'welcome' | 'rejected' | 'clock-reply' }>;
+export type ShardOrder = Exclude<
+  CoordinatorMessage,
+  { kind: 'welcome' | 'rejected' | 'clock-reply' | 'acks' }
+>;
 type ClockReply = Extract<CoordinatorMessage, { kind: 'clock-reply' }>;
 
 export interface UplinkEvents {
@@ -221,8 +224,10 @@ export class Uplink {
 
   #receive(message: LaterMessage): void {
     this.#heardAtUs = this.#options.clock.nowUs();
+    const { events } = this.#options;
     if (message.kind === 'clock-reply') this.#takeClockReply(message);
-    else this.#options.events.onOrder(message);
+    else if (message.kind !== 'acks') events.onOrder(message);
+    else for (const ack of message.acks) events.onOrder({ kind: 'ack', ...ack });
   }
 
   #takeClockReply({ sentUs, coordinatorUs }: ClockReply): void {

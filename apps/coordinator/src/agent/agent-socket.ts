@@ -8,12 +8,14 @@ import {
   BROADSIDE_VERSION,
   type CoordinatorMessage,
   FrameError,
+  framesOf,
   type Interval,
   IntervalDecoder,
   LIMITS,
   PROTOCOL_VERSION,
 } from '@broadside/shared';
 import { WebSocket } from 'ws';
+import { AckBundle } from './ack-bundle.js';
 import type { AgentLink, Hello } from './agent-registry.js';
 
 /** WebSocket close codes (RFC 6455 7.4.1). */
@@ -31,7 +33,7 @@ export interface AgentSocketEvents {
   onHello(socket: AgentSocket, hello: Hello): void;
   onMessage(socket: AgentSocket, message: Exclude<AgentMessage, Hello>): void;
   /** The interval lives until this returns (`IntervalDecoder`); the frame may be kept. */
-  onInterval(socket: AgentSocket, interval: Interval, frame: Buffer): void;
+  onInterval(socket: AgentSocket, interval: Interval, frame: Uint8Array): void;
   /** It sent what is no message of this protocol, and is being closed. */
   onGarbage(socket: AgentSocket, reason: string): void;
   /** Something of ours failed over what it sent; its socket is being closed, everybody else goes on. */
@@ -44,6 +46,7 @@ export class AgentSocket implements AgentLink {
   readonly #socket: WebSocket;
   readonly #events: AgentSocketEvents;
   readonly #helloTimer: NodeJS.Timeout;
+  readonly #acks = new AckBundle((message) => this.#sendNow(message));
   /** Undefined until the greeting. */
   #agentId: string | undefined;
 
@@ -73,6 +76,11 @@ export class AgentSocket implements AgentLink {
   }
 
   send(message: CoordinatorMessage): void {
+    if (message.kind === 'ack') this.#acks.add(message);
+    else this.#sendNow(message);
+  }
+
+  #sendNow(message: CoordinatorMessage): void {
     if (this.#socket.readyState !== WebSocket.OPEN) return;
     if (this.#socket.bufferedAmount > MAX_BUFFERED_BYTES) {
       this.#socket.terminate();
@@ -88,6 +96,10 @@ export class AgentSocket implements AgentLink {
 
   terminate(): void {
     this.#socket.terminate();
+  }
+
+  get isPaused(): boolean {
+    return this.#socket.isPaused;
   }
 
   /** Reads nothing more until `resume`: the sender is held up by TCP itself. */
@@ -110,15 +122,12 @@ export class AgentSocket implements AgentLink {
       this.#garbage('a frame came before hello');
       return;
     }
-    let interval: Interval;
     try {
-      interval = decoder.decode(frame);
+      for (const each of framesOf(frame)) this.#events.onInterval(this, decoder.decode(each), each);
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
       this.#garbage(error.message);
-      return;
     }
-    this.#events.onInterval(this, interval, frame);
   }
 
   #receiveText(text: string): void {

@@ -124,12 +124,13 @@ export class AgentGateway implements AgentSocketEvents {
     }
   }
 
-  onInterval(socket: AgentSocket, interval: Interval, frame: Buffer): void {
+  onInterval(socket: AgentSocket, interval: Interval, frame: Uint8Array): void {
     const { registry, events, writer } = this.#parts;
     const agentId = socket.agentId ?? '';
     registry.heard(agentId);
     events.emit('interval-arrived', { agentId, interval, frame });
-    if (!writer.isFull) return;
+    // The rest of a bundle may still come after the pause.
+    if (!writer.isFull || socket.isPaused) return;
     // The store is slower than the agents: they keep their frames until it has caught up.
     // Its heartbeats wait behind its frames, so its silence meanwhile is ours.
     socket.pause();

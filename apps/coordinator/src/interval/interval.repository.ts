@@ -1,4 +1,4 @@
-import { decodeInterval, type Interval, type ShardAttempt } from '@broadside/shared';
+import { type Interval, IntervalDecoder, type ShardAttempt } from '@broadside/shared';
 import { sql } from 'kysely';
 import type { Store } from '../storage/store.js';
 import type { StorePatience } from '../storage/store-patience.js';
@@ -9,10 +9,16 @@ export interface StoredFrame extends ShardAttempt {
   readonly frame: Uint8Array;
 }
 
+/** Of frames, after which the log of an embedded store is cut: it takes the store some tenths of a second. */
+const CHECKPOINT_BYTES = 256 * 1_024 * 1_024;
+/** Read at once. */
+const PAGE_FRAMES = 100;
+
 /** Interval frames in the store; waits for a store that is away. */
 export class IntervalRepository {
   readonly #store: Store;
   readonly #patience: StorePatience;
+  #sinceCheckpointBytes = 0;
 
   constructor(store: Store, patience: StorePatience) {
     this.#store = store;
@@ -49,18 +55,38 @@ export class IntervalRepository {
       ) as given (run_id, shard_index, attempt, number, first, size)
       on conflict do nothing`;
     await this.#patience.ask(`${frames.length} intervals`, () => insert.execute(this.#store.db));
+    await this.#keepLogSmall(end);
   }
 
-  /** All stored intervals of one attempt, in order. */
-  async load(attempt: ShardAttempt): Promise<Interval[]> {
-    const select = this.#store.db
-      .selectFrom('intervals')
-      .select('frame')
-      .where('run_id', '=', attempt.runId)
-      .where('shard_index', '=', attempt.shardIndex)
-      .where('attempt', '=', attempt.attempt)
-      .orderBy('number');
-    const rows = await this.#patience.ask('a question for intervals', () => select.execute());
-    return rows.map((row) => decodeInterval(row.frame));
+  /** A server has a process for this. The embedded engine has none, and its log would grow with every frame. */
+  async #keepLogSmall(addedBytes: number): Promise<void> {
+    if (this.#store.kind !== 'pglite') return;
+    this.#sinceCheckpointBytes += addedBytes;
+    if (this.#sinceCheckpointBytes < CHECKPOINT_BYTES) return;
+    this.#sinceCheckpointBytes = 0;
+    await sql`checkpoint`.execute(this.#store.db);
+  }
+
+  /**
+   * All stored intervals of one attempt, in order, a page at a time: a run may be longer than memory. Each lives
+   * until the next one is asked for (`IntervalDecoder`).
+   */
+  async *read(attempt: ShardAttempt): AsyncGenerator<Interval, void> {
+    const decoder = new IntervalDecoder();
+    for (let after = -1; ; ) {
+      const select = this.#store.db
+        .selectFrom('intervals')
+        .select(['number', 'frame'])
+        .where('run_id', '=', attempt.runId)
+        .where('shard_index', '=', attempt.shardIndex)
+        .where('attempt', '=', attempt.attempt)
+        .where('number', '>', after)
+        .orderBy('number')
+        .limit(PAGE_FRAMES);
+      const rows = await this.#patience.ask('a question for intervals', () => select.execute());
+      for (const { frame } of rows) yield decoder.decode(frame);
+      after = rows.at(-1)?.number ?? after;
+      if (rows.length < PAGE_FRAMES) return;
+    }
   }
 }

@@ -11,6 +11,7 @@ import {
   type LiveMessage,
   type RunTotals,
   type Second,
+  ShardSum,
 } from '@broadside/shared';
 import type { StoredFrame } from '../interval/interval.repository.js';
 import { IntervalMerger } from '../interval/interval-merger.js';
@@ -71,25 +72,26 @@ export class RunBooks {
   /**
    * Counts what the totals of an attempt hold beyond the intervals that came, as one interval: of an agent that
    * ended its shard and was lost before it had delivered everything.
-   * @param load reads the stored intervals of the attempt.
+   * @param read gives the stored intervals of the attempt, in order.
    * @returns the interval; undefined when everything has come after all.
    * @throws Error when it cannot be made.
    */
   async closeByTotals(
     progress: ShardProgress,
-    load: () => Promise<Interval[]>,
+    read: () => AsyncIterable<Interval>,
   ): Promise<Interval | undefined> {
     for (;;) {
       if (this.isDelivered(progress)) return undefined;
       const counted = progress.coveredSlices;
       while (!this.isSettled) await new Promise<void>((resolve) => this.#settledWaiters.push(resolve));
-      const intervals = await load();
+      const stored = new ShardSum();
+      for await (const interval of read()) stored.add(interval);
       // More may have come meanwhile.
       if (counted !== progress.coveredSlices || !this.isSettled) continue;
       const { totals } = progress;
-      const closing = totals === undefined ? undefined : closingInterval(totals, intervals);
+      const closing = totals === undefined ? undefined : closingInterval(totals, stored);
       if (closing === undefined) throw new Error('its totals do not follow from its intervals');
-      this.take(progress, closing, Buffer.from(encodeInterval(closing)));
+      this.take(progress, closing, encodeInterval(closing));
       return closing;
     }
   }
@@ -99,7 +101,7 @@ export class RunBooks {
   }
 
   /** @returns true when the interval is new; only then it was counted. */
-  take(progress: ShardProgress, interval: Interval, frame: Buffer): boolean {
+  take(progress: ShardProgress, interval: Interval, frame: Uint8Array): boolean {
     const arrival = this.#merger.accept(interval);
     if (arrival === 'duplicate') this.acknowledge(progress);
     else if (arrival !== 'new') {
@@ -148,7 +150,7 @@ export class RunBooks {
     this.#options.send(progress.agentId, { kind: 'ack', shard: progress.attempt, number });
   }
 
-  #store(progress: ShardProgress, interval: Interval, frame: Buffer): void {
+  #store(progress: ShardProgress, interval: Interval, frame: Uint8Array): void {
     const { number, span, isLast } = interval;
     this.#pendingWrites++;
     this.#options

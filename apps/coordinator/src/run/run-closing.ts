@@ -38,7 +38,7 @@ export async function judgeRun(run: RunParts): Promise<RunChange> {
       losses: reissue.rests.losses,
       problems: books.problems,
       warnings: agents.warnings,
-      loadIntervals: (attempt) => services.intervals.load(attempt),
+      readIntervals: (attempt) => services.intervals.read(attempt),
     });
     return { ...ending, endedAt, report };
   } catch (error) {

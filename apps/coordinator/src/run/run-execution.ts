@@ -140,7 +140,7 @@ export class RunExecution {
   }
 
   /** @returns false when the frame is not of a live attempt on this agent: it is to be fenced. */
-  interval(agentId: string, interval: Interval, frame: Buffer): boolean {
+  interval(agentId: string, interval: Interval, frame: Uint8Array): boolean {
     const { shards, books, orders, reissue } = this.#parts;
     const progress = shards.find(agentId, interval);
     if (progress === undefined || this.#isClosing) return false;

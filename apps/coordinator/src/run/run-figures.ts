@@ -6,8 +6,8 @@ import {
   gaugeOf,
   HISTOGRAM,
   Histogram,
-  type Interval,
   NO_TIME_US,
+  type Observations,
 } from '@broadside/shared';
 import type { ShardProgress } from './shard-progress.js';
 
@@ -25,14 +25,16 @@ export class FigureSum {
     this.#connections = connections;
   }
 
-  add(progress: ShardProgress, intervals: readonly Interval[]): void {
-    for (const interval of intervals) {
-      if (interval.isWarmup === true) continue;
-      for (const index of LATENCIES) {
-        const histogram = interval.histograms[index];
-        if (histogram !== undefined) this.#latency.addSparse(histogram);
-      }
+  /** What an attempt saw without its warm-up, in parts or as a whole. */
+  addLatency({ histograms }: Pick<Observations, 'histograms'>): void {
+    for (const index of LATENCIES) {
+      const histogram = histograms[index];
+      if (histogram !== undefined) this.#latency.addSparse(histogram);
     }
+  }
+
+  /** Its rate, and its share of the plan. */
+  add(progress: ShardProgress): void {
     const { shard, totals, isFenced } = progress;
     // What replaced another attempt did a part of its load in a part of the time.
     if (totals === undefined || isFenced || shard.attempt > 1) return;

@@ -157,7 +157,7 @@ export class RunLosses {
       return;
     }
     void books
-      .closeByTotals(progress, () => services.intervals.load(progress.attempt))
+      .closeByTotals(progress, () => services.intervals.read(progress.attempt))
       .then((closing) => {
         if (closing === undefined || orders.isStopped) return;
         this.#leaving.add(progress.agentId);

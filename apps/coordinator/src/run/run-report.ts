@@ -18,10 +18,12 @@ import {
   type Second,
   type ShardAttempt,
   type ShardCheck,
+  ShardSum,
   sameHistogram,
   selfMeasurementOf,
   shiftInterval,
 } from '@broadside/shared';
+import { booksAreProven } from './proven-books.js';
 import { FigureSum } from './run-figures.js';
 import type { ShardProgress } from './shard-progress.js';
 import { failureReasonsOf, targetFactsOf } from './target-facts.js';
@@ -47,27 +49,27 @@ export interface RunReportInput {
   readonly problems: readonly string[];
   /** What the agents found doubtful about their machines. */
   readonly warnings: readonly string[];
-  readonly loadIntervals: (attempt: ShardAttempt) => Promise<Interval[]>;
+  /** The stored intervals of an attempt, in order. */
+  readonly readIntervals: (attempt: ShardAttempt) => AsyncIterable<Interval>;
 }
 
-/** Reads each shard's stored intervals once, one shard after the other, so that memory stays small. */
+/**
+ * Where the sum of what was merged is, bin for bin, the sum of what the shards say themselves, nothing is read. Only
+ * otherwise each shard's stored intervals are, one shard after the other, to find what is wrong and where.
+ */
 export async function reportOf(input: RunReportInput): Promise<Report> {
   const problems = [...input.problems];
   const shardReports: Report['shards'] = [];
-  const stored = new RunTotals();
+  const books = booksAreProven(input.shards, input.totals) ? undefined : new RunTotals();
   const figures = new Map<string, AgentFigures>();
   let sum: { readonly agentId: string; readonly of: FigureSum } | undefined;
   // Agent by agent, so that the figures of only one are being added up.
   for (const progress of input.shards.toSorted(byAgent)) {
     const { agentId } = progress;
     if (sum?.agentId !== agentId) sum = { agentId, of: new FigureSum(input.plan.connections) };
-    const intervals = await input.loadIntervals(progress.attempt);
-    sum.of.add(progress, intervals);
+    const check = await checkOf(progress, input, { books, figures: sum.of });
+    sum.of.add(progress);
     figures.set(agentId, sum.of.end());
-    for (const interval of intervals) {
-      stored.addInterval(shiftInterval(interval, progress.startSlice ?? 0, LIMITS.intervalMs));
-    }
-    const check = checkOf(progress, intervals);
     problems.push(...check.problems);
     if (progress.failure !== undefined) problems.push(`${progress.name}: ${progress.failure}`);
     const counters = progress.totals?.counters ?? check.sum?.counters;
@@ -84,13 +86,13 @@ export async function reportOf(input: RunReportInput): Promise<Report> {
       ...(result === undefined ? {} : { startSkewUs: result.startSkewUs, transport: result.transport }),
       ...(result?.stopSkewUs === undefined ? {} : { stopSkewUs: result.stopSkewUs }),
       ...(result?.transportNote === undefined ? {} : { transportNote: result.transportNote }),
-      ...(check.sum === undefined ? {} : { busyShareMax: check.sum.busyShareMax }),
+      ...(progress.coveredSlices === 0 ? {} : { busyShareMax: progress.busyShareMax }),
       ...(self === undefined ? {} : { self }),
       ...(result?.sharesMachine === undefined ? {} : { sharesMachine: result.sharesMachine }),
       ...(fatal === undefined ? {} : { fatal }),
     });
   }
-  problems.push(...mergeProblems(stored, input.totals));
+  if (books !== undefined) problems.push(...mergeProblems(books, input.totals));
   shardReports.sort((a, b) => a.shardIndex - b.shardIndex || a.attempt - b.attempt);
   const results = input.shards.flatMap(({ result }) => (result === undefined ? [] : [result]));
   return buildReport({
@@ -112,16 +114,33 @@ export async function reportOf(input: RunReportInput): Promise<Report> {
   });
 }
 
-function checkOf(
+interface Sums {
+  /** Gets everything that is stored; undefined when the books prove themselves and nothing needs to be read. */
+  readonly books: RunTotals | undefined;
+  /** Gets the latencies. */
+  readonly figures: FigureSum;
+}
+
+async function checkOf(
   progress: ShardProgress,
-  intervals: readonly Interval[],
-): Partial<ShardCheck> & { problems: string[] } {
+  { readIntervals }: RunReportInput,
+  { books, figures }: Sums,
+): Promise<Partial<ShardCheck> & { problems: string[] }> {
   const { totals, name, counted } = progress;
-  const isEmpty = intervals.length === 0;
-  if (progress.didNothing || (isEmpty && totals?.intervals === 0)) return { problems: [] };
+  if (books === undefined) {
+    if (totals !== undefined) figures.addLatency(totals);
+    return { problems: [] };
+  }
+  const sum = new ShardSum();
+  for await (const interval of readIntervals(progress.attempt)) {
+    sum.add(interval);
+    if (interval.isWarmup !== true) figures.addLatency(interval);
+    books.addInterval(shiftInterval(interval, progress.startSlice ?? 0, LIMITS.intervalMs));
+  }
+  if (progress.didNothing || (sum.isEmpty && totals?.intervals === 0)) return { problems: [] };
   // Its agent is gone, so its own totals will not come; where they did, they are held against it all the same.
-  if (progress.isFenced && totals === undefined) return checkFencedShard(name, intervals, counted);
-  return checkShard(name, intervals, totals);
+  if (progress.isFenced && totals === undefined) return checkFencedShard(name, sum, counted);
+  return checkShard(name, sum, totals);
 }
 
 /** The totals that were merged as frames came, against those of the store: every counter and histogram bin. */

@@ -26,8 +26,10 @@ export async function restoreParts(
   for (const progress of shards.all) {
     reissue.rests.noteAttempt(progress);
     if (progress.shard.attempt > 1 && progress.hasBegun) books.open(progress);
-    const stored = progress.didNothing ? [] : await services.intervals.load(progress.attempt);
-    for (const interval of stored) books.restore(progress, interval);
+    if (!progress.didNothing) {
+      for await (const interval of services.intervals.read(progress.attempt))
+        books.restore(progress, interval);
+    }
     if (progress.isFenced) books.end(progress);
   }
   reissue.restore(notes.losses);

@@ -23,7 +23,7 @@ export interface RunServices {
     | 'forgetAgent'
   >;
   readonly writer: Pick<IntervalWriter, 'write'>;
-  readonly intervals: Pick<IntervalRepository, 'load'>;
+  readonly intervals: Pick<IntervalRepository, 'read'>;
   readonly runs: Pick<
     RunRepository,
     | 'insert'

@@ -3,6 +3,7 @@ import {
   type Counters,
   counterOf,
   type Fatal,
+  gaugeOf,
   type Interval,
   newCounters,
   type Shard,
@@ -26,6 +27,8 @@ export class ShardProgress {
   readonly counted: Counters = newCounters();
   /** Most requests that it sent in one slice. */
   mostPerSlice = 0;
+  /** Largest busy share of its engine thread in what was counted, 0 … 1. */
+  busyShareMax = 0;
   /** One more than the last slice that was counted. */
   coveredSlices = 0;
   /** Slice of the run in which it begins; undefined while that is not named. */
@@ -68,7 +71,9 @@ export class ShardProgress {
     this.coveredSlices = Math.max(this.coveredSlices, interval.number + interval.span);
     const sent = counterOf(interval.counters, 'sent');
     this.mostPerSlice = Math.max(this.mostPerSlice, Math.ceil(sent / interval.span));
-    if (interval.isWarmup !== true) addCounters(this.counted, interval.counters);
+    if (interval.isWarmup === true) return;
+    addCounters(this.counted, interval.counters);
+    this.busyShareMax = Math.max(this.busyShareMax, gaugeOf(interval, 'busyShare'));
   }
 
   /** Its result is here, or will never be. */

@@ -3,6 +3,7 @@ import { COUNTER_NAMES } from '../metrics/counters.js';
 import { HISTOGRAM_NAMES, type Interval, mergeNeighbours, type ShardTotals } from '../metrics/interval.js';
 import { intervalOf, observed, RUN_ID, type Seen } from '../testing/observed.js';
 import { checkShard } from './check-shard.js';
+import { ShardSum } from './shard-sum.js';
 
 const INTERVALS: readonly Interval[] = [
   intervalOf(0, { counters: { sent: 3, completed: 2 }, statusCounts: [[200, 2]], samples: { wait: [5, 9] } }),
@@ -21,7 +22,7 @@ function totals(seen: Seen = SUMS, intervals = 4): ShardTotals {
 }
 
 function problems(intervals: readonly Interval[], own: ShardTotals | undefined = totals()): string[] {
-  return checkShard('shard 0', intervals, own).problems;
+  return checkShard('shard 0', ShardSum.of(intervals), own).problems;
 }
 
 function without(...numbers: number[]): Interval[] {
@@ -42,7 +43,7 @@ describe('checkShard', () => {
   });
 
   it('gives the sum of the intervals', () => {
-    const { sum } = checkShard('shard 0', INTERVALS, totals());
+    const { sum } = checkShard('shard 0', ShardSum.of(INTERVALS), totals());
     expect(sum.counter('completed')).toBe(4);
     expect(sum.histogram('wait').total).toBe(4);
   });
@@ -56,7 +57,8 @@ describe('checkShard', () => {
   });
 
   it('names what never came from a lost agent', () => {
-    const lost = (intervals: readonly Interval[]) => checkShard('shard 7', intervals, undefined).problems;
+    const lost = (intervals: readonly Interval[]) =>
+      checkShard('shard 7', ShardSum.of(intervals), undefined).problems;
     expect(lost(without(3))).toEqual([
       'shard 7: the last interval is missing (after number 2)',
       'shard 7: its own totals never came',

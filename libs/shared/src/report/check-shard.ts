@@ -1,7 +1,8 @@
 import { COUNTER_NAMES, type Counters, counterOf } from '../metrics/counters.js';
 import { sameHistogram } from '../metrics/histogram.js';
-import { HISTOGRAM_NAMES, type Interval, type ShardTotals } from '../metrics/interval.js';
-import { RunTotals } from './run-totals.js';
+import { HISTOGRAM_NAMES, type ShardTotals } from '../metrics/interval.js';
+import type { RunTotals } from './run-totals.js';
+import { intervalNames, type ShardSum } from './shard-sum.js';
 
 /** Most differences of one shard that are spelled out; a broken shard differs everywhere. */
 const MAX_DIFFERENCES = 3;
@@ -14,28 +15,17 @@ export interface ShardCheck {
 }
 
 /**
- * Folds the stored intervals of one shard attempt and holds them against the shard's own totals:
- * no slice missing or doubled, the last one marked, every counter, status code and histogram bin equal.
+ * Holds the sum of the intervals of one shard attempt against the shard's own totals: no slice missing or doubled,
+ * the last one marked, every counter, status code and histogram bin equal.
  * @param name how the problems call it, e.g. `shard 3 (attempt 1, agent a1)`
- * @param intervals in any order
  * @param totals from the shard's result; undefined when it never came, which is a problem of its own
  */
-export function checkShard(
-  name: string,
-  intervals: Iterable<Interval>,
-  totals: ShardTotals | undefined,
-): ShardCheck {
-  const sum = new RunTotals();
-  const slices: Slice[] = [];
-  for (const interval of intervals) {
-    sum.addInterval(interval);
-    slices.push({ number: interval.number, span: interval.span, isLast: interval.isLast });
-  }
+export function checkShard(name: string, sum: ShardSum, totals: ShardTotals | undefined): ShardCheck {
   const problems = [
-    ...coverageProblems(slices, totals?.intervals),
-    ...(totals === undefined ? ['its own totals never came'] : differences(sum, totals)),
+    ...coverageProblems(sum, totals?.intervals),
+    ...(totals === undefined ? ['its own totals never came'] : differences(sum.totals, totals)),
   ];
-  return { sum, problems: problems.map((problem) => `${name}: ${problem}`) };
+  return { sum: sum.totals, problems: problems.map((problem) => `${name}: ${problem}`) };
 }
 
 /**
@@ -43,57 +33,24 @@ export function checkShard(
  * must be what was counted while it came.
  * @param counted sum of the counters as they arrived
  */
-export function checkFencedShard(name: string, intervals: Iterable<Interval>, counted: Counters): ShardCheck {
-  const sum = new RunTotals();
-  const slices: Slice[] = [];
-  for (const interval of intervals) {
-    sum.addInterval(interval);
-    slices.push({ number: interval.number, span: interval.span, isLast: interval.isLast });
-  }
-  const problems = [...gapProblems(slices).problems];
+export function checkFencedShard(name: string, sum: ShardSum, counted: Counters): ShardCheck {
+  const problems = [...sum.problems];
   for (const counter of COUNTER_NAMES) {
-    const [stored, arrived] = [sum.counter(counter), counterOf(counted, counter)];
+    const [stored, arrived] = [sum.totals.counter(counter), counterOf(counted, counter)];
     if (stored !== arrived)
       problems.push(`${counter} is ${stored} in the stored intervals, and ${arrived} came`);
   }
-  return { sum, problems: shortened(problems).map((problem) => `${name}: ${problem}`) };
-}
-
-/** A shard's place in run time. */
-interface Slice {
-  readonly number: number;
-  readonly span: number;
-  readonly isLast: boolean;
+  return { sum: sum.totals, problems: shortened(problems).map((problem) => `${name}: ${problem}`) };
 }
 
 /** Gaps, overlaps and a missing end in the numbers of one shard's intervals. */
-function coverageProblems(slices: readonly Slice[], expected: number | undefined): string[] {
-  const { problems, next, hasLast } = gapProblems(slices);
+function coverageProblems({ problems, next, hasLast }: ShardSum, expected: number | undefined): string[] {
   if (expected !== undefined && next < expected) {
-    problems.push(`${intervalNames(next, expected - 1)} missing`);
-  } else if (!hasLast) {
-    problems.push(
-      next === 0 ? 'no interval came' : `the last interval is missing (after number ${next - 1})`,
-    );
+    return shortened([...problems, `${intervalNames(next, expected - 1)} missing`]);
   }
-  return shortened(problems);
-}
-
-/** @returns besides the number that would follow, and whether the last one is marked as the last. */
-function gapProblems(slices: readonly Slice[]): { problems: string[]; next: number; hasLast: boolean } {
-  const inOrder = [...slices].sort((a, b) => a.number - b.number);
-  const problems: string[] = [];
-  let next = 0;
-  for (const slice of inOrder) {
-    if (slice.number > next) problems.push(`${intervalNames(next, slice.number - 1)} missing`);
-    if (slice.number < next) problems.push(`interval ${slice.number} came twice`);
-    next = Math.max(next, slice.number + slice.span);
-  }
-  return { problems, next, hasLast: inOrder.at(-1)?.isLast === true };
-}
-
-function intervalNames(first: number, last: number): string {
-  return first === last ? `interval ${first} is` : `intervals ${first} to ${last} are`;
+  if (hasLast) return shortened(problems);
+  const missing = next === 0 ? 'no interval came' : `the last interval is missing (after number ${next - 1})`;
+  return shortened([...problems, missing]);
 }
 
 function differences(sum: RunTotals, totals: ShardTotals): string[] {

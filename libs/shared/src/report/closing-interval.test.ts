@@ -7,6 +7,7 @@ import { decodeInterval, encodeInterval } from '../wire/frame.js';
 import { checkShard } from './check-shard.js';
 import { closingInterval } from './closing-interval.js';
 import { RunTotals } from './run-totals.js';
+import { ShardSum } from './shard-sum.js';
 
 function randomInterval(random: Random, number: number, isLast: boolean): Interval {
   const counters = newCounters();
@@ -51,10 +52,10 @@ it(`makes up for missing intervals bin for bin, and travels as a frame (seed ${F
     const all = Array.from({ length }, (_, i) => randomInterval(random, i, i === length - 1));
     const totals = totalsOf(all);
     const there = all.slice(0, random.int(0, length - 1));
-    const closing = closingInterval(totals, there);
+    const closing = closingInterval(totals, ShardSum.of(there));
     if (closing === undefined) throw new Error('no closing interval');
     const arrived = decodeInterval(encodeInterval(closing));
-    expect(checkShard('shard', [...there, arrived], totals).problems).toEqual([]);
+    expect(checkShard('shard', ShardSum.of([...there, arrived]), totals).problems).toEqual([]);
   }
 });
 
@@ -63,6 +64,6 @@ it('is none where the intervals have a gap, or hold more than the totals', () =>
   const all = [0, 1, 2].map((i) => randomInterval(random, i, i === 2));
   const [first, second, third] = all;
   if (first === undefined || second === undefined || third === undefined) throw new Error('too few');
-  expect(closingInterval(totalsOf(all), [first, third])).toBeUndefined();
-  expect(closingInterval(totalsOf([first]), [first, second])).toBeUndefined();
+  expect(closingInterval(totalsOf(all), ShardSum.of([first, third]))).toBeUndefined();
+  expect(closingInterval(totalsOf([first]), ShardSum.of([first, second]))).toBeUndefined();
 });

@@ -1,22 +1,17 @@
 import { COUNTER_NAMES, counterOf } from '../metrics/counters.js';
 import { bucketIndexOf, highestValueOf, lowestValueOf, type SparseHistogram } from '../metrics/histogram.js';
 import { HISTOGRAM_NAMES, type Interval, type ShardTotals } from '../metrics/interval.js';
-import { RunTotals } from './run-totals.js';
+import type { ShardSum } from './shard-sum.js';
 
 /**
  * What a shard's own totals hold beyond the intervals that are there, as one interval: of an agent that ended its
  * shard, and was lost before all its intervals had come. Counts and bins are exact, their place in time is not.
- * @param intervals the first ones of the attempt, without a gap.
+ * @param there the first ones of the attempt, without a gap.
  * @returns undefined when they are not, or hold more than the totals.
  */
-export function closingInterval(totals: ShardTotals, intervals: readonly Interval[]): Interval | undefined {
-  const sum = new RunTotals();
-  let next = 0;
-  for (const interval of [...intervals].sort((a, b) => a.number - b.number)) {
-    if (interval.number !== next) return undefined;
-    next += interval.span;
-    sum.addInterval(interval);
-  }
+export function closingInterval(totals: ShardTotals, there: ShardSum): Interval | undefined {
+  if (there.problems.length > 0) return undefined;
+  const { totals: sum, next } = there;
   const counters = Float64Array.from(
     COUNTER_NAMES,
     (name) => counterOf(totals.counters, name) - sum.counter(name),

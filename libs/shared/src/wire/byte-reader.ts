@@ -61,6 +61,13 @@ export class ByteReader {
     throw this.#error(`${what} is too large`);
   }
 
+  /** A view of the next bytes. */
+  bytes(length: number, what: string): Uint8Array {
+    if (this.remaining < length) throw this.#error(`${what} is cut off`);
+    this.#at += length;
+    return this.#bytes.subarray(this.#at - length, this.#at);
+  }
+
   ascii(what: string): string {
     const length = this.u8(what);
     if (this.remaining < length) throw this.#error(`${what} is cut off`);

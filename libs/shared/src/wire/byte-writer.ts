@@ -32,6 +32,12 @@ export class ByteWriter {
     this.#bytes[this.#length++] = rest;
   }
 
+  bytes(values: Uint8Array): void {
+    this.#reserve(values.length);
+    this.#bytes.set(values, this.#length);
+    this.#length += values.length;
+  }
+
   /** A string of printable ASCII, at most 255 characters, with its length. */
   ascii(text: string): void {
     if (text.length > 255) throw new RangeError('text too long for a frame');

@@ -10,6 +10,8 @@ export const queueAddressSchema = z.discriminatedUnion('kind', [
 ]);
 export type QueueAddress = z.infer<typeof queueAddressSchema>;
 
+const ackSchema = z.object({ shard: shardAttemptSchema, number: z.int().min(0) });
+
 /** Coordinator to agent, as JSON text. */
 export const coordinatorMessageSchema = z.discriminatedUnion('kind', [
   z.object({
@@ -43,7 +45,9 @@ export const coordinatorMessageSchema = z.discriminatedUnion('kind', [
     stopAtUs: z.number().optional(),
   }),
   /** Intervals of this attempt with numbers up to and including `number` are stored. */
-  z.object({ kind: z.literal('ack'), shard: shardAttemptSchema, number: z.int().min(0) }),
+  ackSchema.extend({ kind: z.literal('ack') }),
+  /** The same for several attempts of the agent at once. */
+  z.object({ kind: z.literal('acks'), acks: z.array(ackSchema).min(1).max(LIMITS.maxBundledFrames) }),
   /** The attempt is fenced: stop its load at once and forget its frames. */
   z.object({ kind: z.literal('fenced'), shard: shardAttemptSchema }),
 ]);

@@ -58,6 +58,7 @@ const COORDINATOR: readonly CoordinatorMessage[] = [
   { kind: 'start', shard, startAtUs: 1e15 },
   { kind: 'stop', shard, reason: 'stopped' },
   { kind: 'ack', shard, number: 0 },
+  { kind: 'acks', acks: [{ shard, number: 0 }] },
   { kind: 'fenced', shard },
 ];
 

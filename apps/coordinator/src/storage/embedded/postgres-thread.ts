@@ -73,6 +73,8 @@ function prepareCluster(): ReturnType<typeof ensureCluster> {
 
 function startParameters(): string[] {
   const settings = [`shared_buffers=${SHARED_BUFFERS}`, 'search_path=broadside,bullmq,public'];
+  // To fill new files of the log with zeros is for file systems that lose what they were promised; nothing is here.
+  settings.push('wal_init_zero=off');
   // fsync is off in every case (the engine's default): the files survive the death of the process, not of
   // the machine. Without these two a kill may also cost the last transactions, which an ephemeral store
   // does not outlive anyway.
