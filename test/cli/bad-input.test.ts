@@ -67,8 +67,7 @@ describe('mistakes are refused before anything is started', () => {
       ['serve', '--host', '0.0.0.0', '--port', '0'],
       {
         code: 2,
-        stderr:
-          /: --join-token \(or BROADSIDE_JOIN_TOKEN\): is required .*; --token \(or BROADSIDE_TOKEN\): /,
+        stderr: /: --token \(or BROADSIDE_TOKEN\): is required to listen on 0\.0\.0\.0, /,
       },
     ],
     [['serve', '--redis', 'x'], { code: 2, stderr: /^broadside: .*: --redis: must look like redis:/ }],
