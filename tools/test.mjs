@@ -17,6 +17,9 @@ const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
 const checks = ['format:check', 'lint', 'typecheck', 'dead-code', 'tidy'];
 const environment = { ...process.env, NX_ISOLATE_PLUGINS: 'false', DEBIAN_FRONTEND: 'noninteractive' };
 
+/** Vitest answers in two seconds; one that does not is left to say what it has to say itself. */
+const LISTING_TIMEOUT_MS = 60_000;
+
 const given = process.argv.slice(2);
 const asksOnly = given.some((word) => ['--help', '-h'].includes(word));
 process.exitCode = (asksOnly ? askVitest(given) : main(given)) ? 0 : 1;
@@ -39,6 +42,8 @@ function main(vitestArguments) {
     announce('npm ci');
     if (!run('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'])) return giveUp('npm ci failed');
   }
+  const mistake = vitestArguments.length === 0 ? undefined : mistakeIn(vitestArguments);
+  if (mistake !== undefined) return giveUp(mistake);
   const note = installMissingPrograms(thisMachine(run));
   announce('build');
   if (!run('npm', ['run', '--silent', 'build'])) return giveUp('the build failed');
@@ -61,6 +66,24 @@ function main(vitestArguments) {
   tally.skipped += tests.skipped;
   console.log(closingLine(tally));
   return tally.failed === 0;
+}
+
+/**
+ * What Vitest thinks of its arguments, before anything is built for them: it would show a mistake with its own stack.
+ * @param {string[]} vitestArguments
+ * @returns {string | undefined} one line, undefined when it would take them
+ */
+function mistakeIn(vitestArguments) {
+  const asked = spawnSync(process.execPath, [vitest, 'list', '--filesOnly', ...vitestArguments], {
+    cwd: root,
+    env: { ...environment, NO_COLOR: '1' },
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: LISTING_TIMEOUT_MS,
+  });
+  if (asked.status === 0 || asked.status === null) return undefined;
+  const reason = /^\w*Error: (.+)$/m.exec(asked.stderr)?.[1] ?? 'it does not say why';
+  return `Vitest does not take ${vitestArguments.join(' ')}: ${reason}`;
 }
 
 /** @param {string[]} vitestArguments */

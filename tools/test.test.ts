@@ -21,3 +21,17 @@ describe('npm test -- --help', () => {
     expect(stdout).not.toMatch(/== build|0 passed|ENOENT/);
   });
 });
+
+describe('npm test with what Vitest does not take', () => {
+  it.each([
+    [['--nope'], /^npm test: Vitest does not take --nope: Unknown option `--nope`; nothing was tested$/m],
+    [['-t'], /^npm test: Vitest does not take -t: option `-t, .*` value is missing; nothing was tested$/m],
+    [['--project', 'none'], /^npm test: .*: No projects matched the filter "none"\.; nothing was tested$/m],
+  ])('%j is told in one line, and nothing is built', (words, line) => {
+    const { status, stdout, stderr } = npmTest(...words);
+    expect(status).toBe(1);
+    expect(stdout).toMatch(line);
+    expect(stdout).toMatch(/^0 passed, 1 failed$/m);
+    expect(stdout + stderr).not.toMatch(/== build|\n {4}at /);
+  });
+});

@@ -47,7 +47,7 @@ describe('an agent that joins', () => {
     await coordinator.first('heartbeat', ({ freeSlots }) => freeSlots === 2);
     await agent.close();
     expect(queue.isClosed).toBe(true);
-    await expect(agent.closed).resolves.toEqual({});
+    await expect(agent.closed).resolves.toEqual({ undelivered: 0 });
   });
 
   it('measures what a slot can do before it joins, once for a machine', async () => {

@@ -57,13 +57,24 @@ describe('mistakes are refused before anything is started', () => {
     ],
     [
       ['run', 'FOLDER/broken.yaml'],
-      { code: 2, stderr: /^broadside: .*broken\.yaml: not valid YAML: line \d+: / },
+      { code: 2, stderr: /^broadside: .*broken\.yaml:\d+:\d+: not valid YAML: / },
     ],
-    [['run', 'FOLDER/wrong.yaml'], { code: 2, stderr: /^broadside: .*wrong\.yaml: line 2: connections: / }],
+    [['run', 'FOLDER/wrong.yaml'], { code: 2, stderr: /^broadside: .*wrong\.yaml:2:1: connections: / }],
     [['run', 'FOLDER/none.yaml'], { code: 6, stderr: /^broadside: cannot read plan file .*none\.yaml: / }],
     [['run', '--json', 'FOLDER', URL], { code: 6, stderr: /^broadside: cannot write .*: it is a folder/ }],
     [['serve', '--port', '70000'], { code: 2, stderr: /^broadside: --port "70000": must be a whole number/ }],
-    [['serve', '--host', '0.0.0.0', '--port', '0'], { code: 2, stderr: /^broadside: .*oken.*required/ }],
+    [
+      ['serve', '--host', '0.0.0.0', '--port', '0'],
+      {
+        code: 2,
+        stderr: /: --token \(or BROADSIDE_TOKEN\): is required to listen on 0\.0\.0\.0, /,
+      },
+    ],
+    [['serve', '--redis', 'x'], { code: 2, stderr: /^broadside: .*: --redis: must look like redis:/ }],
+    [
+      ['serve', '--agent-redis', 'redis://h'],
+      { code: 2, stderr: /: --agent-redis: needs --redis \(or BROADSIDE_REDIS_URL\); / },
+    ],
     [['agent'], { code: 2, stderr: /^broadside: agent: give the coordinator with --join/ }],
     [['agent', '--join', 'ftp://h'], { code: 2, stderr: /^broadside: --join: must begin with http/ }],
     [['agent', '--join', 'http://127.0.0.1:9'], { code: 2, stderr: /^broadside: agent: no join token/ }],
@@ -77,6 +88,25 @@ describe('mistakes are refused before anything is started', () => {
     expect(result.stderr).toMatch(expected.stderr);
     expect(result.exitCode).toBe(expected.code);
     expect(result.stdout).toBe('');
+  });
+
+  it.each([
+    [['serve'], { BROADSIDE_REDIS_URL: 'x' }, /^broadside: .*: BROADSIDE_REDIS_URL: must look like redis:/],
+    [['serve'], { BROADSIDE_SLOTS: 'x' }, /^broadside: BROADSIDE_SLOTS "x": must be a whole number/],
+    [['serve'], { BROADSIDE_TRANSPORT: 'x' }, /^broadside: BROADSIDE_TRANSPORT "x": must be one of/],
+    [['agent'], { BROADSIDE_COORDINATOR: 'ftp://h' }, /^broadside: BROADSIDE_COORDINATOR: must begin with/],
+    [['agent', '--join', 'h'], { BROADSIDE_JOIN_TOKEN: 'a b' }, /^broadside: BROADSIDE_JOIN_TOKEN: /],
+    [
+      ['agent', '--join', 'h', '--token', 't'],
+      { BROADSIDE_REDIS_URL: 'x' },
+      /^broadside: BROADSIDE_REDIS_URL: must look like redis:/,
+    ],
+    [['run', '--coordinator', 'h', URL], { BROADSIDE_TOKEN: 'a b' }, /^broadside: BROADSIDE_TOKEN: /],
+  ])('%j with %j is told by the name of the variable', async (words, env, stderr) => {
+    const result = await broadside(words, env);
+    expect(result.stderr).toMatch(stderr);
+    expect(result.stderr).toMatch(/^[^\n]+\n$/);
+    expect(result.exitCode).toBe(2);
   });
 
   it('and leave no file behind', async () => {

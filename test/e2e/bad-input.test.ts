@@ -95,11 +95,11 @@ describe('whatever goes wrong', () => {
     await writeFile(path, `target: ${target.url}/\nrequests: 10\n  connections: 2\n`);
     const broken = await broadside(['run', path], folder.env);
     expect(broken.exitCode).toBe(2);
-    expect(broken.stderr).toMatch(/^broadside: .*plan\.yaml: not valid YAML: line [23]: .+\n$/);
+    expect(broken.stderr).toMatch(/^broadside: .*plan\.yaml:[23]:\d+: not valid YAML: .+\n$/);
     await writeFile(path, `target: ${target.url}/\nrequests: 10\nconnections: many\n`);
     const wrong = await broadside(['run', path], folder.env);
     expect(wrong.exitCode).toBe(2);
-    expect(wrong.stderr).toMatch(/^broadside: .*plan\.yaml: line 3: connections: .+\n$/);
+    expect(wrong.stderr).toMatch(/^broadside: .*plan\.yaml:3:1: connections: .+\n$/);
     expect(target.counters.requestsSeen).toBe(seenBefore);
   });
 });

@@ -24,6 +24,6 @@ export async function startAgentProcess(
   env: Readonly<Record<string, string>> = {},
 ): Promise<RunningProcess> {
   const started = await startBroadside(['agent', ...words], env);
-  await started.waitForLine(/ offers \d+ slots /);
+  await started.waitForLine(/ offers \d+ slots? /);
   return started;
 }

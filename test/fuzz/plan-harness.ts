@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parsePlan, splitPlan } from '@broadside/shared';
 import { CliError } from '../../apps/cli/dist/cli-error.js';
-import { type PlanFile, parsePlanText } from '../../apps/cli/dist/run/plan-file.js';
+import { describePlanProblems, type PlanFile, parsePlanText } from '../../apps/cli/dist/run/plan-file.js';
 import { type Chance, type FuzzHarness, mutate } from './fuzz-harness.js';
 
 const TEXTS = [
@@ -38,7 +38,8 @@ export function planHarness(read: (path: string, text: string) => PlanFile = par
           throw new Error('a plan changed all objects');
         const parsed = parsePlan(file.value);
         if (parsed.ok) expectSound(parsed.plan);
-        else for (const { path } of parsed.problems) file.lineOf(path);
+        else if (describePlanProblems(parsed.problems, file).includes('\n'))
+          throw new Error(`not told in a line: ${JSON.stringify(text)}`);
       };
     },
   };

@@ -4,6 +4,17 @@ import { BroadsideError, type Labels, LIMITS, labelsSchema } from '@broadside/sh
 import { type Logger, pino } from 'pino';
 import type { ShardQueueWiring } from './queue/shard-queue-wiring.js';
 
+/** Options that a person may have given wrongly. */
+export type NamedOption =
+  | 'coordinatorUrl'
+  | 'joinToken'
+  | 'name'
+  | 'slots'
+  | 'labels'
+  | 'weight'
+  | 'redisUrl'
+  | 'transport';
+
 export interface AgentOptions {
   /** `http://host:port` or `https://host:port` of the coordinator. */
   readonly coordinatorUrl: string;
@@ -36,6 +47,8 @@ export interface AgentOptions {
   readonly logger?: Logger;
   /** How long the first connection, to the coordinator and then to Redis, is tried; 10 s unless told. */
   readonly connectTimeoutMs?: number;
+  /** What a person calls an option, for messages; its own name unless told. */
+  readonly nameOf?: (option: NamedOption) => string;
   readonly clock?: Clock;
   /** 0 ≤ number < 1; spreads the moments of reconnecting. */
   readonly random?: () => number;
@@ -44,7 +57,10 @@ export interface AgentOptions {
 /** The options with every default filled in and every value checked. */
 export interface CheckedOptions
   extends Required<
-    Omit<AgentOptions, 'coordinatorUrl' | 'queue' | 'redisUrl' | 'trust' | 'weight' | 'capacityFile'>
+    Omit<
+      AgentOptions,
+      'coordinatorUrl' | 'queue' | 'redisUrl' | 'nameOf' | 'trust' | 'weight' | 'capacityFile'
+    >
   > {
   readonly coordinatorUrl: URL;
   readonly queue: ShardQueueWiring | undefined;
@@ -64,29 +80,29 @@ export function checkOptions(options: AgentOptions): CheckedOptions {
   const { logger = pino({ level: 'silent' }), transport = 'auto' } = options;
   const name = options.name ?? hostname();
   const slots = options.slots ?? Math.min(availableParallelism(), MAX_SLOTS);
-  if (!Number.isInteger(slots) || slots < 1 || slots > MAX_SLOTS) {
-    throw new BroadsideError('invalid', `the number of slots must be a whole number from 1 to ${MAX_SLOTS}`);
-  }
-  if (name.length < 1 || name.length > 255) {
-    throw new BroadsideError('invalid', 'the name of an agent must have 1 to 255 characters');
-  }
-  if (weight !== undefined && !(weight >= LIMITS.minWeight && weight <= LIMITS.maxWeight)) {
-    const range = `${LIMITS.minWeight} to ${LIMITS.maxWeight}`;
-    throw new BroadsideError('invalid', `the weight of a slot must be a number from ${range}`);
-  }
+  const { nameOf = (option) => option } = options;
+  const refuse = (option: NamedOption, problem: string): never => {
+    throw new BroadsideError('invalid', `${nameOf(option)}: ${problem}`);
+  };
+  if (!Number.isInteger(slots) || slots < 1 || slots > MAX_SLOTS)
+    refuse('slots', `must be a whole number from 1 to ${MAX_SLOTS}`);
+  if (name.length < 1 || name.length > 255)
+    refuse('name', 'the name of an agent must have 1 to 255 characters');
+  if (weight !== undefined && !(weight >= LIMITS.minWeight && weight <= LIMITS.maxWeight))
+    refuse('weight', `must be a number from ${LIMITS.minWeight} to ${LIMITS.maxWeight}`);
   const labels = labelsSchema.safeParse(options.labels ?? {});
-  if (!labels.success) {
-    throw new BroadsideError('invalid', `the labels are not valid: ${labels.error.issues[0]?.message ?? ''}`);
-  }
-  if (!TRANSPORT_WISHES.includes(transport)) {
-    throw new BroadsideError('invalid', `the transport must be one of ${TRANSPORT_WISHES.join(', ')}`);
-  }
+  if (!labels.success) return refuse('labels', labels.error.issues[0]?.message ?? 'are not valid');
+  if (!TRANSPORT_WISHES.includes(transport))
+    refuse('transport', `must be one of ${TRANSPORT_WISHES.join(', ')}`);
   // Anything else cannot be put into a header; the token itself is not repeated.
-  if (!/^[\x21-\x7e]+$/.test(joinToken)) {
-    throw new BroadsideError('invalid', 'the join token must be printable characters without spaces');
-  }
+  if (!/^[\x21-\x7e]+$/.test(joinToken))
+    refuse('joinToken', 'the join token must be printable ASCII without blanks');
+  // It may hold a password, so it is not repeated.
+  if (redisUrl !== undefined && !isRedisUrl(redisUrl)) refuse('redisUrl', 'must look like redis://host:6379');
+  const coordinatorUrl = urlOf(options.coordinatorUrl);
+  if (coordinatorUrl === undefined) return refuse('coordinatorUrl', 'must look like http://coordinator:7070');
   return {
-    coordinatorUrl: checkUrl(options.coordinatorUrl),
+    coordinatorUrl,
     joinToken,
     name,
     slots,
@@ -104,13 +120,12 @@ export function checkOptions(options: AgentOptions): CheckedOptions {
   };
 }
 
-function checkUrl(text: string): URL {
+function urlOf(text: string): URL | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.hostname === '') {
-    throw new BroadsideError(
-      'invalid',
-      'the address of the coordinator must look like http://coordinator:7070',
-    );
-  }
-  return url;
+  return url !== undefined && /^https?:$/.test(url.protocol) && url.hostname !== '' ? url : undefined;
+}
+
+function isRedisUrl(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url !== undefined && /^rediss?:$/.test(url.protocol) && url.host !== '';
 }

@@ -19,6 +19,8 @@ import { within } from './within.js';
 export interface AgentEnd {
   /** Why it ended by itself; absent after `drain` and `close`. */
   readonly error?: BroadsideError;
+  /** Shards whose intervals or results the coordinator had not taken when the agent left. */
+  readonly undelivered: number;
 }
 
 export interface Agent {
@@ -238,7 +240,8 @@ class RunningAgent implements Agent {
   }
 
   #giveUp(error: BroadsideError): void {
-    this.#options.logger.error(error.message);
+    // Told by whoever waits for the end of this agent.
+    this.#options.logger.debug(error.message);
     this.#lastError = error;
     // `leave` does not reject: each of its steps is bounded, and failures of the queue are expected here.
     void this.#leave(CLOSE_TIMEOUT_MS);
@@ -246,13 +249,17 @@ class RunningAgent implements Agent {
 
   /** @param timeoutMs for stopping the load and delivering what was measured. */
   #leave(timeoutMs: number): Promise<void> {
-    this.#leaving ??= this.#stopEverything(timeoutMs).then(() =>
-      this.#sayClosed(this.#lastError === undefined ? {} : { error: this.#lastError }),
+    this.#leaving ??= this.#stopEverything(timeoutMs).then((undelivered) =>
+      this.#sayClosed({
+        undelivered,
+        ...(this.#lastError === undefined ? {} : { error: this.#lastError }),
+      }),
     );
     return this.#leaving;
   }
 
-  async #stopEverything(timeoutMs: number): Promise<void> {
+  /** @returns how many shards could not be delivered. */
+  async #stopEverything(timeoutMs: number): Promise<number> {
     const { logger } = this.#options;
     const hurried = new Promise<void>((resolve) => {
       this.#hurry = resolve;
@@ -274,6 +281,8 @@ class RunningAgent implements Agent {
     this.#closeQueue();
     await this.#pool.close();
     await this.#uplink.close();
+    const undelivered = this.#attempts.list().length;
     this.#attempts.close();
+    return undelivered;
   }
 }

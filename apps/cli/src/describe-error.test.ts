@@ -27,6 +27,18 @@ describe('described errors', () => {
     });
   });
 
+  it.each([
+    ['EMFILE', 4, 'broadside: too many open files; raise the limit: ulimit -n 65536'],
+    ['ENOSPC', 6, 'broadside: ENOSPC: text'],
+    [
+      'ERR_WORKER_OUT_OF_MEMORY',
+      4,
+      'broadside: not enough memory or threads here (ERR_WORKER_OUT_OF_MEMORY: text)',
+    ],
+  ])('say of %s what is used up, because it is no defect', (code, exitCode, text) => {
+    expect(describeError(Object.assign(new Error(`${code}: text`), { code }))).toEqual({ text, exitCode });
+  });
+
   it('show where a defect of ours happened', () => {
     const described = describeError(new TypeError('oops'));
     expect(described.exitCode).toBe(70);

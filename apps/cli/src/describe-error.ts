@@ -2,7 +2,7 @@
 // libs/shared, which is too heavy to load for a typing mistake (a test keeps them equal).
 
 /** Exit codes that must be known before libs/shared is loaded. */
-export const EARLY_EXIT = { usage: 2, cluster: 5, file: 6, internal: 70 } as const;
+export const EARLY_EXIT = { usage: 2, runFailed: 4, cluster: 5, file: 6, internal: 70 } as const;
 
 export interface DescribedError {
   /** For stderr, without the line end. */
@@ -30,8 +30,25 @@ export function describeError(error: unknown): DescribedError {
     case 'QueueError':
       return { text: `broadside: ${error.message}${hint}`, exitCode: EARLY_EXIT.cluster };
     default:
-      return internal(error.stack ?? error.message);
+      return describeExhaustion(error) ?? internal(error.stack ?? error.message);
   }
+}
+
+/** Whatever needs a file, a thread or memory may meet the end of it: no defect of ours. */
+function describeExhaustion(error: Error): DescribedError | undefined {
+  const code = 'code' in error ? String(error.code) : '';
+  if (code === 'EMFILE' || code === 'ENFILE') {
+    const text = 'broadside: too many open files; raise the limit: ulimit -n 65536';
+    return { text, exitCode: EARLY_EXIT.runFailed };
+  }
+  if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EROFS') {
+    return { text: `broadside: ${error.message}`, exitCode: EARLY_EXIT.file };
+  }
+  if (code === 'ERR_WORKER_OUT_OF_MEMORY' || code === 'ERR_WORKER_INIT_FAILED' || code === 'ENOMEM') {
+    const text = `broadside: not enough memory or threads here (${error.message})`;
+    return { text, exitCode: EARLY_EXIT.runFailed };
+  }
+  return undefined;
 }
 
 /** What a person is told when standard output cannot be written; undefined for a reader that went away. */

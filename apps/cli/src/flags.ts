@@ -1,7 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { EXIT } from '@broadside/shared';
+import { EXIT, nearestOf, numberOrText } from '@broadside/shared';
 import { CliError } from './cli-error.js';
-import { nearestOf } from './nearest.js';
 
 type FlagTable = NonNullable<ParseArgsConfig['options']>;
 
@@ -49,8 +48,8 @@ export function wholeNumberFlag(
   bounds: { readonly least: number; readonly most: number },
 ): number | undefined {
   if (text === undefined) return undefined;
-  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= bounds.least && value <= bounds.most)) {
+  const value = numberOrText(text);
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < bounds.least || value > bounds.most) {
     throw new CliError(
       EXIT.usage,
       `${flag} ${JSON.stringify(text)}: must be a whole number from ${bounds.least} to ${bounds.most}`,

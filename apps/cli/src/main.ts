@@ -1,12 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { COMMANDS, generalHelp } from './commands.js';
 import { describeError, describeOutputFailure, EARLY_EXIT } from './describe-error.js';
+import { readOwnLimits, tooFewDescriptors } from './descriptor-limit.js';
 
 // Nothing heavy is imported here: `--version` and `--help` must answer at once. Everything else is loaded by
 // the command that needs it.
 
 /** Longest time between the end of a command and the end of the process, whatever still hangs. */
 const LEAVE_TIMEOUT_MS = 2_000;
+
+/** `ab` ends with the number of the system's error: EMFILE. */
+const AB_TOO_MANY_FILES = 24;
 
 async function main(words: readonly string[]): Promise<number> {
   const [first, ...rest] = words;
@@ -27,6 +31,11 @@ async function main(words: readonly string[]): Promise<number> {
   if (command === undefined) return await refuseUnknown(first);
   // `-h` alone belongs to the command: `ab` answers it in its own way.
   if (rest[0] === '--help') return await printHelp(command.name);
+  const tooFew = tooFewDescriptors(readOwnLimits());
+  if (tooFew !== undefined) {
+    process.stderr.write(`broadside: ${tooFew}\n`);
+    return command.name === 'ab' ? AB_TOO_MANY_FILES : EARLY_EXIT.runFailed;
+  }
   const { execute } = await command.load();
   return await execute(rest);
 }
@@ -45,7 +54,7 @@ async function printHelp(name: string | undefined): Promise<number> {
 }
 
 async function refuseUnknown(word: string): Promise<number> {
-  const { nearestOf } = await import('./nearest.js');
+  const { nearestOf } = await import('@broadside/shared');
   const near = nearestOf(
     word,
     COMMANDS.map((entry) => entry.name),

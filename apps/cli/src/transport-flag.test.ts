@@ -4,7 +4,7 @@ import { transportFlag } from './transport-flag.js';
 
 describe('--transport', () => {
   it('is one of four words, or absent', () => {
-    expect(['auto', 'io_uring', 'epoll', 'socket', undefined].map(transportFlag)).toEqual([
+    expect(['auto', 'io_uring', 'epoll', 'socket', undefined].map((text) => transportFlag(text))).toEqual([
       'auto',
       'io_uring',
       'epoll',

@@ -20,12 +20,13 @@ export function isTransportWish(text: string): text is TransportWish {
 
 /**
  * How the engines of this process speak to plain TCP targets; undefined when nothing is asked for.
+ * @param name what gave it.
  * @throws CliError with EXIT.usage.
  */
-export function transportFlag(text: string | undefined): TransportWish | undefined {
+export function transportFlag(text: string | undefined, name = '--transport'): TransportWish | undefined {
   if (text === undefined || isTransportWish(text)) return text;
   throw new CliError(
     EXIT.usage,
-    `--transport ${JSON.stringify(text)}: must be one of ${TRANSPORT_NAMES.join(', ')}`,
+    `${name} ${JSON.stringify(text)}: must be one of ${TRANSPORT_NAMES.join(', ')}`,
   );
 }

@@ -8,8 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { BroadsideError } from '@broadside/shared';
 import { type Logger, pino } from 'pino';
 import { buildAccess, newJoinToken, openAccess } from './access/access.js';
-import type { Building, PartsInput } from './build-parts.js';
-import { type Config, type ConfigInput, parseConfig } from './config/config.schema.js';
+import type { Building, Parts, PartsInput } from './build-parts.js';
+import { type Config, type ConfigInput, type NameOfSetting, parseConfig } from './config/config.schema.js';
 import type { TlsFiles } from './http/tls-files.js';
 import { NestLogger } from './nest-logger.js';
 import type { QueueWiring, ShardQueueWiring } from './queue/bull-wiring.js';
@@ -23,10 +23,12 @@ const CLOSE_TIMEOUT_MS = 15_000;
 /** How long the reports of runs that ended with the coordinator can still be asked for. */
 const REPORT_GRACE_MS = 1_000;
 
-/** See `configSchema` for each setting. */
+/** See config.schema.ts for each setting. */
 export interface CoordinatorOptions extends ConfigInput {
   /** Where log lines go; absent: standard error as JSON, from `logLevel` on. */
   readonly logger?: Logger;
+  /** What a person calls a setting, for messages: the flag or the variable that gave it. */
+  readonly nameOf?: NameOfSetting;
 }
 
 export interface Coordinator {
@@ -51,8 +53,8 @@ export interface Coordinator {
  *   a queue or a port that cannot be used.
  */
 export async function startCoordinator(options: CoordinatorOptions = {}): Promise<Coordinator> {
-  const { logger, ...input } = options;
-  const config = parseConfig(input);
+  const { logger, nameOf, ...input } = options;
+  const config = parseConfig(input, nameOf);
   const log = logger ?? pino({ level: config.logLevel }, pino.destination({ fd: 2, sync: true }));
   const closers = new Closers(log);
   try {
@@ -99,7 +101,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Coo
   const { port } = server.address() as AddressInfo;
   const scheme = tls === undefined ? 'http' : 'https';
   const url = `${scheme}://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
-  log.info(`listening on ${url}`);
+  log.debug(`listening on ${url}`);
   const agentQueue = wiring.kind === 'embedded' ? wiring : undefined;
   return {
     url,
@@ -126,7 +128,8 @@ async function openTls(config: Config, log: Logger, closers: Closers): Promise<T
 /** The store on its way; in an object, because a promise in a promise would be waited for. */
 interface Opening {
   readonly store: Promise<Store>;
-  readonly openQueue: (store: Store) => Promise<QueueWiring>;
+  /** @param onLost told when the queue's Redis is lost, for those whose runs it concerns. */
+  readonly openQueue: (store: Store, onLost: (where: string) => void) => Promise<QueueWiring>;
 }
 
 /** Resolves as soon as the store has begun to start in its own thread, before any other heavy import. */
@@ -143,13 +146,16 @@ async function beginOpening(config: Config, log: Logger, closers: Closers): Prom
   );
   // A failure is reported by whoever waits for the store, which may be a little later.
   store.catch(() => undefined);
-  const openQueue = async (opened: Store): Promise<QueueWiring> => {
+  const openQueue: Opening['openQueue'] = async (opened, onLost) => {
     const { createQueueWiring } = await import('./queue/queue-wiring.js');
     const wiring = await createQueueWiring({
       store: opened,
       prefix: QUEUE_PREFIX,
       onError,
-      onLost: (where) => log.warn(`lost Redis at ${where}; running shards go on`),
+      onLost: (where) => {
+        log.warn(`lost Redis at ${where}; running shards go on`);
+        onLost(where);
+      },
       onRestored: (where) => log.warn(`Redis at ${where} is back`),
       ...(redisUrl === undefined ? {} : { redisUrl }),
     });
@@ -169,8 +175,12 @@ async function buildWhenOpen(
     // Heavy; it comes into memory while the store starts.
     import('./queue/queue-wiring.js'),
   ]);
-  const wiring = await opening.openQueue(store);
-  return { wiring, parts: buildParts({ ...given, store, wiring }) };
+  // The queue may be lost while the parts are being built, when there are no runs yet.
+  const built: { parts?: Parts } = {};
+  const wiring = await opening.openQueue(store, (where) => built.parts?.runs.queueLost(where));
+  const parts = buildParts({ ...given, store, wiring });
+  built.parts = parts;
+  return { wiring, parts };
 }
 
 async function listen(bind: () => Promise<unknown>, { host, port }: Config): Promise<void> {

@@ -5,6 +5,7 @@ import {
   formatCounted,
   formatDurationMs,
   formatLatencyUs,
+  numberOrText,
   parseDurationMs,
 } from './units.js';
 
@@ -87,4 +88,18 @@ it('knows one from many', () => {
   expect(formatCounted(1, 'slot')).toBe('1 slot');
   expect(formatCounted(0, 'slot')).toBe('0 slots');
   expect(formatCounted(2_000, 'reply', 'replies')).toBe('2,000 replies');
+});
+
+it.each([
+  ['20000', 20_000],
+  [' 0.5 ', 0.5],
+  ['1e6', 1_000_000],
+  ['-3', -3],
+  ['0x10', '0x10'],
+  ['1_000', '1_000'],
+  ['.5', '.5'],
+  ['', ''],
+  ['Infinity', 'Infinity'],
+])('%j of a flag is %j', (text, value) => {
+  expect(numberOrText(text)).toBe(value);
 });

@@ -20,6 +20,15 @@ export function parseDurationMs(text: string): number | undefined {
   return Math.round(sumMs);
 }
 
+/**
+ * A number as JSON writes it (`20000`, `0.5`, `1e6`), so that a flag and a field of a plan take the same ones. Other
+ * text is given back as it is: the schema that checks the value says what is wrong with it.
+ */
+export function numberOrText(text: string): number | string {
+  const trimmed = text.trim();
+  return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(trimmed) ? Number(trimmed) : text;
+}
+
 /** `1,234,567`: for people. */
 export function formatCount(count: number): string {
   return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ',');

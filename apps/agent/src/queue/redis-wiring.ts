@@ -128,7 +128,7 @@ function reportOutages(redis: Redis, where: string, logger: Logger): void {
     isUp = false;
   });
   redis.on('ready', () => {
-    if (!isUp) logger.info(`the queue's Redis at ${where} is back`);
+    if (!isUp) logger.warn(`the queue's Redis at ${where} is back`);
     isUp = true;
   });
   redis.on('end', () => {

@@ -22,6 +22,7 @@ import {
   type LaterMessage,
   type Welcome,
 } from './coordinator-connection.js';
+import { OutageTeller } from './outage-teller.js';
 
 export type { Welcome } from './coordinator-connection.js';
 export type Hello = Extract<AgentMessage, { kind: 'hello' }>;
@@ -137,14 +138,13 @@ export class Uplink {
     const deadlineUs = clock.nowUs() + connectTimeoutMs * 1_000;
     let failures = 0;
     let isFirst = true;
-    let toldReason = '';
+    const outage = new OutageTeller({ tell: (line) => logger.warn(line), nowUs: () => clock.nowUs() });
     while (!this.#isClosed) {
       let greetedAtUs: number | undefined;
       const leftMs = isFirst ? Math.max((deadlineUs - clock.nowUs()) / 1_000, 1) : GREETING_TIMEOUT_MS;
       const failure = await this.#connectOnce(Math.min(leftMs, GREETING_TIMEOUT_MS), (welcome) => {
         greetedAtUs = clock.nowUs();
-        if (toldReason !== '') logger.info('connected to the coordinator again');
-        toldReason = '';
+        outage.back('the coordinator');
         if (isFirst) onFirst(welcome);
         isFirst = false;
       });
@@ -157,10 +157,7 @@ export class Uplink {
         events.onRejected(failure.error);
         return;
       }
-      // The same trouble is told once, not at every attempt.
-      const { message } = failure.error;
-      if (message !== toldReason) logger.warn(`${message}; trying again`);
-      toldReason = message;
+      outage.lost(failure.error.message);
       const wasStable = greetedAtUs !== undefined && clock.nowUs() - greetedAtUs > STABLE_AFTER_US;
       failures = wasStable ? 1 : failures + 1;
       await this.#pause(backoffMs(failures - 1, random), isFirst ? deadlineUs : undefined);

@@ -2,12 +2,12 @@ import {
   AB_COUNTINGS,
   type AbCounting,
   type AbHtmlAttributes,
+  nearestOf,
   parseProxy,
   parseTarget,
   TLS_VERSIONS,
   type TlsVersion,
 } from '@broadside/shared';
-import { nearestOf } from '../nearest.js';
 import { isTransportWish, TRANSPORT_NAMES, type TransportWish } from '../transport-flag.js';
 import { type AbArgument, type AbGrammar, atoi, scanAbArguments } from './ab-arguments.js';
 

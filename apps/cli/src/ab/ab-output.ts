@@ -20,12 +20,13 @@ import {
   failureCounts,
   type LiveMessage,
   parseTarget,
+  printable,
   proxyNameOf,
   type Report,
 } from '@broadside/shared';
 import type { JsonDestination } from '../output/json-file.js';
 import { writeJsonReport } from '../output/json-report.js';
-import { writeNote, writeOut } from '../output/streams.js';
+import { columnsOf, writeNote, writeOut } from '../output/streams.js';
 import type { AbOptions } from './ab-options.js';
 import { AbProgress } from './ab-progress.js';
 
@@ -81,8 +82,11 @@ export class AbOutput {
     this.#isLineOpen = false;
   }
 
-  /** Prints the end and the report, and gives the exit code of `ab`. */
-  async end(report: Report): Promise<number> {
+  /**
+   * Prints the end and the report, and gives the exit code of `ab`.
+   * @param isOurStop whether whoever waits here has stopped the run, and so knows.
+   */
+  async end(report: Report, isOurStop: boolean): Promise<number> {
     const { complete } = abCounts(report, this.#options.counting);
     const exit = abExitOf(report, this.#host);
     this.#replyLog(report);
@@ -91,6 +95,12 @@ export class AbOutput {
     if (exit.stderr !== undefined) {
       this.breakLine();
       process.stderr.write(`${exit.stderr}\n`);
+    } else if (report.run.state === 'aborted' && !isOurStop) {
+      // `ab` can only be interrupted by its own person, and says nothing then.
+      this.breakLine();
+      writeNote(
+        `the run was stopped before its end: ${printable(report.run.reason ?? 'no reason is known')}`,
+      );
     }
     if (exit.totalLine !== undefined) this.#write(`${exit.totalLine}\n`);
     // A fatal error before the first reply has nothing to report, and `ab` stops at its message.
@@ -157,7 +167,7 @@ export class AbOutput {
 
   /** Programs read stdout for `ab`'s report; what `ab` cannot say goes beside it. */
   #notes(report: Report): void {
-    process.stderr.write(abNotes(report, this.#options.counting));
+    process.stderr.write(abNotes(report, this.#options.counting, columnsOf(process.stderr)));
     if (this.#options.verbosity < 1) return;
     for (const { failureClass, count } of failureCounts(report)) {
       writeNote(`${count} requests: ${FAILURE_PHRASES[failureClass]}`);

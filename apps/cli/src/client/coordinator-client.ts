@@ -21,6 +21,7 @@ import {
 import { z } from 'zod';
 import { CliError } from '../cli-error.js';
 import { ANSWER_TIMEOUT_MS, type Answer, AnswerTooLargeError, ask } from './ask.js';
+import type { GivenToken } from './coordinator-token.js';
 
 export interface CoordinatorAddress {
   /** `http://host:port`, without a path. */
@@ -216,9 +217,14 @@ function rootOf(error: unknown): { readonly code: string; readonly message: stri
 
 /**
  * Checks the address of a coordinator as a person types it.
+ * @param flag what gave the address.
  * @throws CliError with EXIT.usage.
  */
-export function coordinatorAddress(flag: string, url: string, token: string | undefined): CoordinatorAddress {
+export function coordinatorAddress(
+  flag: string,
+  url: string,
+  token: GivenToken | undefined,
+): CoordinatorAddress {
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? url : `http://${url}`;
   let parsed: URL;
   try {
@@ -232,10 +238,13 @@ export function coordinatorAddress(flag: string, url: string, token: string | un
   if (parsed.username !== '' || parsed.password !== '') {
     throw new CliError(EXIT.usage, `${flag}: must not hold a user name or password; set BROADSIDE_TOKEN`);
   }
-  if (token !== undefined && !/^[\x21-\x7e]{1,1024}$/.test(token)) {
-    throw new CliError(EXIT.usage, 'the token has a blank or a character that is not plain ASCII');
+  if (token !== undefined && !/^[\x21-\x7e]{1,1024}$/.test(token.text)) {
+    throw new CliError(
+      EXIT.usage,
+      `${token.name}: a token is 1 to 1024 characters of plain ASCII without blanks`,
+    );
   }
-  return { url: parsed.origin, token };
+  return { url: parsed.origin, token: token?.text };
 }
 
 /** Bytes of a plan on the wire, checked before anything is started. */

@@ -1,7 +1,7 @@
 import { EXIT, type Plan } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
 import { coordinatorAddress } from '../client/coordinator-client.js';
-import { tokenOf } from '../client/coordinator-token.js';
+import { tokenOf, typedToken } from '../client/coordinator-token.js';
 import { trustedCertificates } from '../client/trusted-certificates.js';
 import { fromEnvironment } from '../flags.js';
 import type { TransportWish } from '../transport-flag.js';
@@ -44,7 +44,7 @@ export function chooseCluster(choice: ClusterChoice): () => Promise<OpenCluster>
       `--transport belongs to the agents there (broadside agent --transport …), because ${flag} names a coordinator`,
     );
   }
-  coordinatorAddress(flag, url, remote.token);
+  coordinatorAddress(flag, url, typedToken(remote.token));
   return async () => {
     const token = await tokenOf(remote, 'BROADSIDE_TOKEN');
     const ca = await trustedCertificates(remote.caFile);

@@ -71,7 +71,7 @@ async function executeOptions(options: AbOptions): Promise<number> {
       onMessage: (message) => out.progress(message),
       onNotice: writeNote,
     });
-    const exitCode = await out.end(report);
+    const exitCode = await out.end(report, signals.received !== undefined);
     return signals.received === 'SIGTERM' ? EXIT.terminated : exitCode;
   } catch (error) {
     // The line of `Benchmarking …` may still be open on the terminal.

@@ -5,7 +5,7 @@ import { closeWithin } from '../cluster/closing.js';
 import { readFlags, refuseWords } from '../flags.js';
 import { help } from '../help/demo.help.js';
 import { ProgressView, progressLine } from '../output/progress.js';
-import { stderrProgress, writeOut } from '../output/streams.js';
+import { columnsOf, stderrProgress, writeOut } from '../output/streams.js';
 import { fireRun } from '../run/fire-run.js';
 import { exitCodeOfSignal, StopSignals } from '../run/stop-signals.js';
 import { startTrialTarget } from '../target/trial-target.js';
@@ -54,7 +54,7 @@ export async function execute(words: readonly string[]): Promise<number> {
       onNotice: (line) => view.note(`broadside: ${line}`),
     });
     view.clear();
-    await writeOut(`\n${summaryText(report)}\n${nextSteps()}`);
+    await writeOut(`\n${summaryText(report, columnsOf(process.stdout))}\n${nextSteps()}`);
     return signals.received === undefined ? exitCodeOf(report) : exitCodeOfSignal(signals.received);
   } finally {
     view.clear();

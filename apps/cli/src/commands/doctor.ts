@@ -5,6 +5,7 @@ import {
   EXIT,
   formatCounted,
   LIMITS,
+  numberOrText,
   type Plan,
   parsePlan,
   type Shard,
@@ -14,7 +15,7 @@ import { CliError } from '../cli-error.js';
 import { type ReadFlags, readFlags, wholeNumberFlag } from '../flags.js';
 import { help } from '../help/doctor.help.js';
 import { doctorText } from '../output/doctor-text.js';
-import { writeOut } from '../output/streams.js';
+import { columnsOf, writeOut } from '../output/streams.js';
 import { describePlanProblems } from '../run/plan-file.js';
 
 const FLAGS = {
@@ -49,7 +50,11 @@ export async function execute(words: readonly string[]): Promise<number> {
   await writeOut(
     values.json === true
       ? `${JSON.stringify(jsonOf(examination, plan, shards.length), null, 2)}\n`
-      : doctorText(examination, plan === undefined ? undefined : subjectOf(plan, shards.length)),
+      : doctorText(
+          examination,
+          columnsOf(process.stdout),
+          plan === undefined ? undefined : subjectOf(plan, shards.length),
+        ),
   );
   return examination.findings.refusals.length > 0 ? EXIT.cannotWork : EXIT.ok;
 }
@@ -68,10 +73,10 @@ function planOf(url: string, values: DoctorValues): Plan {
   const { connections, requests, duration, rate } = values;
   const parsed = parsePlan({
     target: url,
-    ...(connections === undefined ? {} : { connections: numberOf(connections) }),
-    ...(requests === undefined ? {} : { requests: numberOf(requests) }),
+    ...(connections === undefined ? {} : { connections: numberOrText(connections) }),
+    ...(requests === undefined ? {} : { requests: numberOrText(requests) }),
     ...(duration === undefined ? {} : { duration }),
-    ...(rate === undefined ? {} : { rate: numberOf(rate) }),
+    ...(rate === undefined ? {} : { rate: numberOrText(rate) }),
     ...(values['no-keep-alive'] === true ? { keepAlive: false } : {}),
   });
   if (parsed.ok) return parsed.plan;
@@ -79,12 +84,7 @@ function planOf(url: string, values: DoctorValues): Plan {
     path: path === 'target' ? 'URL' : `--${path}`,
     message,
   }));
-  throw new CliError(EXIT.usage, `doctor: ${describePlanProblems(named, undefined)}`);
-}
-
-/** Digits to a number; anything else stays text, and the schema says what is wrong with it. */
-function numberOf(text: string): number | string {
-  return /^\d{1,15}(\.\d{1,9})?$/.test(text) ? Number(text) : text;
+  throw new CliError(EXIT.usage, `doctor: ${describePlanProblems(named)}`);
 }
 
 /** What this machine alone would get of the plan. */

@@ -12,7 +12,7 @@ import { help } from '../help/run.help.js';
 import { type JsonDestination, openJsonDestination } from '../output/json-file.js';
 import { writeJsonReport } from '../output/json-report.js';
 import { ProgressView, progressLine } from '../output/progress.js';
-import { stderrProgress, writeOut } from '../output/streams.js';
+import { columnsOf, stderrProgress, writeOut } from '../output/streams.js';
 import { fireRun } from '../run/fire-run.js';
 import { type RunRequest, readRunRequest } from '../run/run-flags.js';
 import { exitCodeOfSignal, StopSignals } from '../run/stop-signals.js';
@@ -61,7 +61,7 @@ async function fireAndReport(request: RunRequest, json: JsonDestination | undefi
       onNotice: (line) => view.note(`broadside: ${line}`),
     });
     view.clear();
-    const text = summaryText(report);
+    const text = summaryText(report, columnsOf(json?.isStdout === true ? process.stderr : process.stdout));
     if (json?.isStdout === true) process.stderr.write(text);
     else await writeOut(text);
     await writeJsonReport(json, report);

@@ -1,13 +1,16 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { CoordinatorOptions } from '@broadside/coordinator';
 import { EXIT, LIMITS } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
 import { closeWithin } from '../cluster/closing.js';
-import { fromEnvironment, readFlags, refuseWords, wholeNumberFlag } from '../flags.js';
+import { readFlags, refuseWords } from '../flags.js';
 import { help } from '../help/serve.help.js';
-import { writeNote, writeOut } from '../output/streams.js';
+import { type LogFormat, logFormatOf } from '../output/log-format.js';
+import { writeOut } from '../output/streams.js';
 import { StopSignals } from '../run/stop-signals.js';
+import { Settings } from '../settings.js';
 import { type TransportWish, transportFlag } from '../transport-flag.js';
 
 const FLAGS = {
@@ -25,30 +28,30 @@ const FLAGS = {
   'trust-proxy': { type: 'string' },
   slots: { type: 'string' },
   transport: { type: 'string' },
+  'log-format': { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
 const DEFAULT_PORT = 7_070;
 
-/** The variable of the environment that stands in for each flag. */
-const VARIABLE_OF_FLAG = {
-  host: 'BROADSIDE_HOST',
-  port: 'BROADSIDE_PORT',
-  'data-dir': 'BROADSIDE_DATA_DIR',
-  database: 'BROADSIDE_DATABASE_URL',
-  redis: 'BROADSIDE_REDIS_URL',
-  'agent-redis': 'BROADSIDE_AGENT_REDIS_URL',
-  token: 'BROADSIDE_TOKEN',
-  'admin-token-file': 'BROADSIDE_ADMIN_TOKEN_FILE',
-  'join-token': 'BROADSIDE_JOIN_TOKEN',
-  'tls-cert': 'BROADSIDE_TLS_CERT',
-  'tls-key': 'BROADSIDE_TLS_KEY',
-  'trust-proxy': 'BROADSIDE_TRUST_PROXY',
-  slots: 'BROADSIDE_SLOTS',
-  transport: 'BROADSIDE_TRANSPORT',
+/** Settings by the name of the coordinator's field, where it is one. */
+const NAMES = {
+  host: { flag: 'host', variable: 'BROADSIDE_HOST' },
+  port: { flag: 'port', variable: 'BROADSIDE_PORT' },
+  dataDir: { flag: 'data-dir', variable: 'BROADSIDE_DATA_DIR' },
+  databaseUrl: { flag: 'database', variable: 'BROADSIDE_DATABASE_URL' },
+  redisUrl: { flag: 'redis', variable: 'BROADSIDE_REDIS_URL' },
+  agentRedisUrl: { flag: 'agent-redis', variable: 'BROADSIDE_AGENT_REDIS_URL' },
+  apiToken: { flag: 'token', variable: 'BROADSIDE_TOKEN' },
+  adminTokenFile: { flag: 'admin-token-file', variable: 'BROADSIDE_ADMIN_TOKEN_FILE' },
+  joinToken: { flag: 'join-token', variable: 'BROADSIDE_JOIN_TOKEN' },
+  tlsCertFile: { flag: 'tls-cert', variable: 'BROADSIDE_TLS_CERT' },
+  tlsKeyFile: { flag: 'tls-key', variable: 'BROADSIDE_TLS_KEY' },
+  trustedProxies: { flag: 'trust-proxy', variable: 'BROADSIDE_TRUST_PROXY' },
+  slots: { flag: 'slots', variable: 'BROADSIDE_SLOTS' },
+  transport: { flag: 'transport', variable: 'BROADSIDE_TRANSPORT' },
+  logFormat: { flag: 'log-format', variable: 'BROADSIDE_LOG_FORMAT' },
 } as const;
-
-type Setting = keyof typeof VARIABLE_OF_FLAG;
 
 /** `broadside serve`: runs until a signal ends it. */
 export async function execute(words: readonly string[]): Promise<number> {
@@ -58,75 +61,59 @@ export async function execute(words: readonly string[]): Promise<number> {
     return EXIT.ok;
   }
   refuseWords('serve', positionals);
-  const setting = (name: Setting): string | undefined =>
-    values[name] ?? fromEnvironment(VARIABLE_OF_FLAG[name]);
-  const redisUrl = setting('redis');
+  const given = new Settings(values, NAMES);
   const slots =
-    wholeNumberFlag('--slots', setting('slots'), { least: 0, most: LIMITS.maxShards }) ??
-    (redisUrl === undefined ? availableParallelism() : 0);
-  const port = wholeNumberFlag('--port', setting('port'), { least: 0, most: 65_535 }) ?? DEFAULT_PORT;
-  const options = { ...given(setting), host: setting('host') ?? '127.0.0.1', port };
-  const transport = transportFlag(setting('transport'));
+    given.wholeNumber('slots', { least: 0, most: LIMITS.maxShards }) ??
+    (given.text('redisUrl') === undefined ? availableParallelism() : 0);
+  const trusted = given
+    .text('trustedProxies')
+    ?.split(',')
+    .map((proxy) => proxy.trim());
+  const settings: CoordinatorOptions = {
+    ...given.given([
+      'host',
+      'dataDir',
+      'databaseUrl',
+      'redisUrl',
+      'agentRedisUrl',
+      'apiToken',
+      'adminTokenFile',
+      'joinToken',
+      'tlsCertFile',
+      'tlsKeyFile',
+    ]),
+    ...(trusted === undefined ? {} : { trustedProxies: trusted }),
+    port: given.wholeNumber('port', { least: 0, most: 65_535 }) ?? DEFAULT_PORT,
+    nameOf: (field) => (Object.hasOwn(NAMES, field) ? given.nameOf(field as keyof typeof NAMES) : field),
+  };
+  const transport = transportFlag(given.text('transport'), given.nameOf('transport'));
   if (values.transport !== undefined && slots === 0) {
     throw new CliError(
       EXIT.usage,
       '--transport: there are no slots here; give it to the agents (broadside agent --transport …)',
     );
   }
-  return await serve(options, { slots, transport });
+  const logFormat = logFormatOf(given.text('logFormat'), given.nameOf('logFormat'));
+  return await serve(settings, { slots, transport, logFormat });
 }
 
-/** Options of the coordinator that were given; the rest is left to its own defaults. */
-function given(setting: (name: Setting) => string | undefined): CoordinatorSettings {
-  const named: Record<
-    Exclude<keyof CoordinatorSettings, 'host' | 'port' | 'trustedProxies'>,
-    string | undefined
-  > = {
-    dataDir: setting('data-dir'),
-    databaseUrl: setting('database'),
-    redisUrl: setting('redis'),
-    agentRedisUrl: setting('agent-redis'),
-    apiToken: setting('token'),
-    adminTokenFile: setting('admin-token-file'),
-    joinToken: setting('join-token'),
-    tlsCertFile: setting('tls-cert'),
-    tlsKeyFile: setting('tls-key'),
-  };
-  const trusted = setting('trust-proxy')
-    ?.split(',')
-    .map((proxy) => proxy.trim());
-  return {
-    ...Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined)),
-    ...(trusted === undefined ? {} : { trustedProxies: trusted }),
-  };
-}
-
-interface CoordinatorSettings {
-  readonly host?: string;
-  readonly port?: number;
-  readonly dataDir?: string;
-  readonly databaseUrl?: string;
-  readonly redisUrl?: string;
-  readonly agentRedisUrl?: string;
-  readonly apiToken?: string;
-  readonly adminTokenFile?: string;
-  readonly joinToken?: string;
-  readonly tlsCertFile?: string;
-  readonly tlsKeyFile?: string;
-  readonly trustedProxies?: string[];
-}
-
-/** The slots in this process, and what their engines use. */
-interface OwnSlots {
+/** What is not the coordinator's: the slots in this process, what their engines use, and how lines are written. */
+interface OwnSettings {
   readonly slots: number;
   readonly transport: TransportWish | undefined;
+  readonly logFormat: LogFormat;
 }
 
-async function serve(settings: CoordinatorSettings, { slots, transport }: OwnSlots): Promise<number> {
+async function serve(settings: CoordinatorOptions, own: OwnSettings): Promise<number> {
+  const { slots, transport } = own;
   const signals = new StopSignals();
   const stopped = new Promise<void>((resolve) => signals.onFirst(resolve));
-  const { startCoordinator } = await import('@broadside/coordinator');
-  const coordinator = await startCoordinator(settings);
+  const [{ startCoordinator }, { openServerLog }] = await Promise.all([
+    import('@broadside/coordinator'),
+    import('../output/server-log.js'),
+  ]);
+  const { logger, note } = openServerLog(own.logFormat, 'info');
+  const coordinator = await startCoordinator({ ...settings, logger });
   const closing = [() => coordinator.close()];
   const reload = (): void => void coordinator.reloadTls();
   // Without a certificate there is nothing to read again, and SIGHUP ends the process as usual.
@@ -139,6 +126,8 @@ async function serve(settings: CoordinatorSettings, { slots, transport }: OwnSlo
         joinToken: coordinator.joinToken,
         trust: 'own-process',
         slots,
+        // That it joined and took a shard, the coordinator tells.
+        logger: logger.child({}, { level: 'warn' }),
         ...(transport === undefined ? {} : { transport }),
         ...(coordinator.agentQueue === undefined ? {} : { queue: coordinator.agentQueue }),
       });
@@ -151,7 +140,7 @@ async function serve(settings: CoordinatorSettings, { slots, transport }: OwnSlo
       welcome({ url: coordinator.url, settings, slots, tokenFile, needsToken: coordinator.needsToken }),
     );
     await stopped;
-    writeNote('stopping; a second signal leaves at once');
+    note('stopping; a second signal leaves at once');
   } finally {
     await closeWithin(closing);
     process.off('SIGHUP', reload);
@@ -162,10 +151,7 @@ async function serve(settings: CoordinatorSettings, { slots, transport }: OwnSlo
 }
 
 /** A join token that the coordinator made up goes to a file that only this user can read, never to the screen. */
-async function madeUpTokenFile(
-  settings: CoordinatorSettings,
-  joinToken: string,
-): Promise<string | undefined> {
+async function madeUpTokenFile(settings: CoordinatorOptions, joinToken: string): Promise<string | undefined> {
   if (settings.joinToken !== undefined || settings.redisUrl === undefined) return undefined;
   const folder = await mkdtemp(join(tmpdir(), 'broadside-'));
   const path = join(folder, 'join-token');
@@ -175,7 +161,7 @@ async function madeUpTokenFile(
 
 interface Welcome {
   readonly url: string;
-  readonly settings: CoordinatorSettings;
+  readonly settings: CoordinatorOptions;
   readonly slots: number;
   readonly tokenFile: string | undefined;
   readonly needsToken: boolean;

@@ -3,6 +3,7 @@ import {
   createTokenSchema,
   EXIT,
   formatProblem,
+  nearestOf,
   parseDurationMs,
   problemsOf,
 } from '@broadside/shared';
@@ -10,7 +11,6 @@ import { CliError } from '../cli-error.js';
 import { ADMIN_FLAGS, adminClient } from '../client/admin-flags.js';
 import { readFlags } from '../flags.js';
 import { help } from '../help/token.help.js';
-import { nearestOf } from '../nearest.js';
 import { writeNote, writeOut } from '../output/streams.js';
 import { createdTokenNote, tokenTable } from '../output/token-text.js';
 

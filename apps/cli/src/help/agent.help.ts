@@ -13,4 +13,5 @@ what was measured is delivered; a second signal leaves at once.
   --label NAME=VALUE  what runs may choose agents by, like zone=eu; may be repeated
   --redis URL         address of Redis, if it differs from what the coordinator says (BROADSIDE_REDIS_URL)
   --transport WHICH   auto, io_uring, epoll or socket (auto, or BROADSIDE_TRANSPORT)
+  --log-format WHICH  text or json, for the lines on stderr (text, or BROADSIDE_LOG_FORMAT)
 `;

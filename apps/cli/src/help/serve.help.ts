@@ -18,10 +18,10 @@ Starts a coordinator. Without --redis everything is embedded: queue, store and s
                       X-Forwarded-Host are believed; none
   --slots N           slots in this process (one per core; 0 with --redis)
   --transport WHICH   auto, io_uring, epoll or socket, for these slots (auto)
+  --log-format WHICH  text or json, for the lines on stderr (text)
 
 Each option may come from the environment instead: BROADSIDE_HOST, BROADSIDE_PORT, BROADSIDE_DATA_DIR,
 BROADSIDE_DATABASE_URL, BROADSIDE_REDIS_URL, BROADSIDE_AGENT_REDIS_URL, BROADSIDE_TOKEN, BROADSIDE_JOIN_TOKEN,
-BROADSIDE_ADMIN_TOKEN_FILE, BROADSIDE_TLS_CERT, BROADSIDE_TLS_KEY, BROADSIDE_TRUST_PROXY,
-BROADSIDE_SLOTS, BROADSIDE_TRANSPORT. Tokens belong there: command lines can
-be seen by others.
+BROADSIDE_ADMIN_TOKEN_FILE, BROADSIDE_TLS_CERT, BROADSIDE_TLS_KEY, BROADSIDE_TRUST_PROXY, BROADSIDE_SLOTS,
+BROADSIDE_TRANSPORT, BROADSIDE_LOG_FORMAT. Tokens belong there: command lines can be seen by others.
 `;

@@ -8,8 +8,16 @@ export function stderrProgress(): ProgressOutput {
   return {
     write: (text) => process.stderr.write(text),
     isTerminal: process.stderr.isTTY,
-    columns: process.stderr.columns ?? 80,
+    columns: process.stderr.columns || 80,
   };
+}
+
+/** Narrower than this nothing is readable, however it is broken. */
+const LEAST_COLUMNS = 40;
+
+/** Columns for sentences on a stream: those of its terminal; elsewhere they are not broken, as programs want them. */
+export function columnsOf(stream: NodeJS.WriteStream): number {
+  return stream.isTTY ? Math.max(LEAST_COLUMNS, stream.columns || 80) : Number.POSITIVE_INFINITY;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { LIMITS } from '@broadside/shared';
+import { LIMITS, numberOrText } from '@broadside/shared';
 import type { ReadFlags } from '../flags.js';
 import type { PlanFile } from './plan-file.js';
 import { readNamedFile } from './read-file.js';
@@ -51,8 +51,7 @@ export async function connectionPlanFields(
   }
   const bufferText = values['socket-buffer'];
   if (bufferText !== undefined) {
-    // Anything but digits stays text, and the schema says what is wrong with it.
-    fields['socketBufferBytes'] = /^\d{1,15}$/.test(bufferText) ? Number(bufferText) : bufferText;
+    fields['socketBufferBytes'] = numberOrText(bufferText);
   }
   const tls = await tlsFields(values);
   if (Object.keys(tls).length > 0) fields['tls'] = { ...tlsOfFile(file), ...tls };

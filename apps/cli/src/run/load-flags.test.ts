@@ -21,6 +21,14 @@ describe('load flags of run', () => {
     });
   });
 
+  it.each([
+    ['1e6', 1_000_000],
+    ['1E-9', 1e-9],
+    ['0.000001', 1e-6],
+  ])('take the rate %s as the field of a plan does', async (text, rate) => {
+    expect(await planOf('-r', text)).toMatchObject({ rate });
+  });
+
   it('make stages of a rate, or of connections, whose times are the duration', async () => {
     expect(await planOf('--stage', '30s:1000', '--stage', '1m:1000', '--stage', '500ms:0.5')).toMatchObject({
       stages: [
@@ -37,6 +45,9 @@ describe('load flags of run', () => {
   });
 
   it.each([
+    [['-r', '-5'], /^run: flag -r needs a value/],
+    [['-r', '1e99'], /^--rate: must be at most \d+$/],
+    [['--stage', '1s:1e'], /^--stage "1s:1e": must be a duration and a value/],
     [['-r', 'fast'], /^--rate: must be a number of requests per second$/],
     [['-r', '0'], /^--rate: must be above 0$/],
     [['--arrivals', 'random', '-r', '1'], /^--arrivals: must be constant or poisson$/],

@@ -1,4 +1,4 @@
-import { EXIT } from '@broadside/shared';
+import { EXIT, numberOrText } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
 import type { ReadFlags } from '../flags.js';
 
@@ -32,32 +32,29 @@ export const FLAG_OF_LOAD_FIELD = {
  */
 export function loadPlanFields(values: LoadValues): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
-  if (values.rate !== undefined) fields['rate'] = numberOf(values.rate);
+  if (values.rate !== undefined) fields['rate'] = numberOrText(values.rate);
   if (values.arrivals !== undefined) fields['arrivals'] = values.arrivals;
-  if (values.seed !== undefined) fields['seed'] = numberOf(values.seed);
+  if (values.seed !== undefined) fields['seed'] = numberOrText(values.seed);
   if (values.stage !== undefined) fields['stages'] = values.stage.map(stageOf);
   if (values.warmup !== undefined) {
     fields['warmup'] = values.warmup;
     fields['warmupMs'] = undefined;
   }
-  if (values.pipeline !== undefined) fields['pipeline'] = numberOf(values.pipeline);
+  if (values.pipeline !== undefined) fields['pipeline'] = numberOrText(values.pipeline);
   if (values['retry-idempotent'] === true) fields['retryIdempotent'] = true;
   return fields;
 }
 
 /** `30s:1000` for a rate, `30s:50c` for connections. */
 function stageOf(text: string): Record<string, unknown> {
-  const [, duration, value = '', isConnections] = /^([^:]+):(\d+(?:\.\d+)?)(c?)$/.exec(text) ?? [];
-  if (duration === undefined) {
+  const [, duration, value = '', isConnections] = /^([^:]+):([^c]+)(c?)$/.exec(text) ?? [];
+  const end = numberOrText(value);
+  if (duration === undefined || typeof end !== 'number') {
     const example = 'like 30s:1000 for a rate, or 30s:50c for connections';
     throw new CliError(
       EXIT.usage,
       `--stage ${JSON.stringify(text)}: must be a duration and a value, ${example}`,
     );
   }
-  return { duration, [isConnections === 'c' ? 'connections' : 'rate']: Number(value) };
-}
-
-function numberOf(text: string): number | string {
-  return /^\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text;
+  return { duration, [isConnections === 'c' ? 'connections' : 'rate']: end };
 }

@@ -29,8 +29,8 @@ describe('plan text', () => {
     ['# only a comment\n', /empty|must be a map/],
     ['- a\n- b\n', /must be a map/],
     ['hello', /must be a map/],
-    ['target: [a\n', /not valid YAML: line \d+: /],
-    ['a: 1\na: 2\n', /line 2: .*unique/],
+    ['target: [a\n', /^p\.yaml:\d+:\d+: not valid YAML: /],
+    ['a: 1\na: 2\n', /^p\.yaml:2:1: .*unique/],
     ['a: 1\n---\nb: 2\n', /holds 2 documents/],
     ['a: &x 1\nb: *x\n', /aliases are not allowed/],
     [`${'['.repeat(50)}${']'.repeat(50)}`, /nested deeper than 20 levels/],
@@ -56,15 +56,21 @@ describe('plan text', () => {
 describe('problems of a plan', () => {
   const file = parsePlanText('p', 'target: http://h/\nconnections: 0\nheaders:\n  - "A: b"\n  - 5\n');
 
-  it('all come at once, each with the line of its field', () => {
+  it('all come at once, in the order of the file, each with the place of its field', () => {
     const problems = [
-      { path: 'connections', message: 'must be at least 1' },
       { path: 'headers.1', message: 'not text' },
+      { path: 'connections', message: 'must be at least 1' },
       { path: 'requests', message: 'missing' },
     ];
     expect(describePlanProblems(problems, file)).toBe(
-      'line 2: connections: must be at least 1; line 5: headers.1: not text; requests: missing',
+      'p: requests: missing; 2:1: connections: must be at least 1; 5:5: headers.1: not text',
     );
+  });
+
+  it('cite the key that was mistyped, however deep', () => {
+    const nested = parsePlanText('p', 'stages:\n  - duration: 1s\n    rat: 5\ntls: {verfy: no}\n');
+    expect([nested.placeOf('stages.0.rat')?.name, nested.placeOf('tls.verfy')?.name]).toEqual(['3:5', '4:7']);
+    expect(nested.placeOf('stages.7.rate')?.name).toBe('1:1');
   });
 
   it('stay readable when there are very many', () => {

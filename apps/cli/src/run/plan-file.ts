@@ -1,5 +1,14 @@
-import { EXIT, formatProblem, type Problem } from '@broadside/shared';
-import { type Document, isCollection, LineCounter, parseAllDocuments } from 'yaml';
+import { EXIT, formatProblem, type Problem, printable } from '@broadside/shared';
+import {
+  type Document,
+  isCollection,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseAllDocuments,
+} from 'yaml';
 import { CliError } from '../cli-error.js';
 import { readNamedFile } from './read-file.js';
 
@@ -12,9 +21,19 @@ const MAX_LISTED_PROBLEMS = 20;
 
 /** A plan file as a plain value, and where its parts stand. */
 export interface PlanFile {
+  /** As it was typed. */
+  readonly path: string;
   readonly value: Readonly<Record<string, unknown>>;
-  /** Line of a field, 1-based, for the nearest part of the path that is in the file. */
-  readonly lineOf: (path: string) => number | undefined;
+  /** Where a field begins: the nearest part of the path that is in the file; undefined where none is. */
+  readonly placeOf: (path: string) => Place | undefined;
+}
+
+/** A place of a plan file, as editors name it. */
+interface Place {
+  /** Line and column, both from 1: `3:1`. */
+  readonly name: string;
+  /** Characters before it. */
+  readonly offset: number;
 }
 
 export async function readPlanFile(path: string): Promise<PlanFile> {
@@ -36,15 +55,22 @@ export function parsePlanText(path: string, text: string): PlanFile {
   if (mistakes.length > 0) {
     const lines = mistakes
       .slice(0, MAX_LISTED_PROBLEMS)
-      .map((mistake) => `line ${lineCounter.linePos(mistake.pos[0]).line}: ${oneLine(mistake.message)}`);
-    throw new CliError(EXIT.usage, `${path}: not valid YAML: ${lines.join('; ')}`);
+      .map(({ pos, message }) => `${placeName(lineCounter, pos[0])}: not valid YAML: ${oneLine(message)}`);
+    throw new CliError(EXIT.usage, `${path}:${lines.join('; ')}`);
   }
   if (documents.length > 1) {
     throw new CliError(EXIT.usage, `${path}: holds ${documents.length} documents; a plan file holds one`);
   }
   assertPlain(path, document.contents, 0);
   const value = toPlainValue(path, document);
-  return { value, lineOf: (problemPath) => lineOfPath(document, lineCounter, problemPath) };
+  return {
+    path,
+    value,
+    placeOf: (problemPath) => {
+      const offset = offsetOfPath(document, problemPath);
+      return offset === undefined ? undefined : { name: placeName(lineCounter, offset), offset };
+    },
+  };
 }
 
 function toPlainValue(path: string, document: Document): Readonly<Record<string, unknown>> {
@@ -74,34 +100,49 @@ function assertPlain(path: string, node: unknown, depth: number): void {
   }
 }
 
-function lineOfPath(document: Document, lineCounter: LineCounter, path: string): number | undefined {
-  const keys = path === '' ? [] : path.split('.');
-  for (let length = keys.length; length > 0; length--) {
-    const node = document.getIn(
-      keys.slice(0, length).map((key) => (/^\d+$/.test(key) ? Number(key) : key)),
-      true,
-    );
-    const start = rangeStartOf(node);
-    if (start !== undefined) return lineCounter.linePos(start).line;
+function placeName(lineCounter: LineCounter, offset: number): string {
+  const { line, col } = lineCounter.linePos(offset);
+  return `${line}:${col}`;
+}
+
+/** Where the key of a field stands, or a member of a list: what a person looks for. */
+function offsetOfPath(document: Document, path: string): number | undefined {
+  let node: unknown = document.contents;
+  let offset: number | undefined;
+  for (const key of path === '' ? [] : path.split('.')) {
+    if (isMap(node)) {
+      const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === key);
+      if (pair === undefined) break;
+      offset = rangeStartOf(pair.key) ?? offset;
+      node = pair.value;
+    } else if (isSeq(node)) {
+      node = node.items[Number(key)];
+      offset = rangeStartOf(node) ?? offset;
+    } else break;
   }
-  return undefined;
+  return offset;
 }
 
 function rangeStartOf(node: unknown): number | undefined {
-  if (typeof node !== 'object' || node === null || !('range' in node) || !Array.isArray(node.range))
-    return undefined;
-  const start: unknown = node.range[0];
-  return typeof start === 'number' ? start : undefined;
+  return isNode(node) ? node.range?.[0] : undefined;
 }
 
-/** All problems of a plan as one line, each with the line of the file where it stands. */
-export function describePlanProblems(problems: readonly Problem[], file: PlanFile | undefined): string {
-  const listed = problems.slice(0, MAX_LISTED_PROBLEMS).map((problem) => {
-    const line = file?.lineOf(problem.path);
-    return `${line === undefined ? '' : `line ${line}: `}${formatProblem(problem)}`;
-  });
+/**
+ * All problems of a plan as one line, in the order of the file, each with its place there. What stands nowhere in it
+ * (a flag, a missing field) comes first.
+ */
+export function describePlanProblems(problems: readonly Problem[], file?: PlanFile): string {
+  const placed = problems.map((problem) => ({ problem, place: file?.placeOf(problem.path) }));
+  const inOrder = placed.toSorted((one, other) => (one.place?.offset ?? -1) - (other.place?.offset ?? -1));
+  const listed = inOrder
+    .slice(0, MAX_LISTED_PROBLEMS)
+    .map(({ problem, place }) => `${place === undefined ? '' : `${place.name}: `}${formatProblem(problem)}`);
   const more = problems.length - listed.length;
-  return listed.join('; ') + (more > 0 ? `; and ${more} more` : '');
+  // A mistyped name may hold anything.
+  const text = printable(listed.join('; ')) + (more > 0 ? `; and ${more} more` : '');
+  if (file === undefined) return text;
+  // As compilers write it, so that editors and terminals find the place.
+  return `${file.path}:${inOrder[0]?.place === undefined ? ' ' : ''}${text}`;
 }
 
 function oneLine(text: string): string {

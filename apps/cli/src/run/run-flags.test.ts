@@ -169,9 +169,9 @@ describe('mistakes of run', () => {
   it('come all at once, with the lines of the plan file', async () => {
     const path = await planFile('target: http://h/\nconnections: 0\nfoo: 1\nduration: 5x\n');
     const { message } = await refusalOf(path);
-    expect(message).toContain('line 2: connections: ');
-    expect(message).toContain('line 3: foo: unknown field');
-    expect(message).toContain('line 4: duration: ');
+    expect(message).toMatch(/\.yaml:2:1: connections: /);
+    expect(message).toContain('; 3:1: foo: unknown field');
+    expect(message).toContain('; 4:1: duration: ');
   });
 
   it('of files have exit code 6', async () => {

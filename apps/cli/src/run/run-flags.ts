@@ -1,4 +1,4 @@
-import { EXIT, LIMITS, type Plan, parseLabels, parsePlan } from '@broadside/shared';
+import { EXIT, LIMITS, numberOrText, type Plan, parseLabels, parsePlan } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
 import { type ReadFlags, readFlags } from '../flags.js';
 import { type TransportWish, transportFlag } from '../transport-flag.js';
@@ -72,8 +72,7 @@ export async function readRunRequest(words: readonly string[]): Promise<RunReque
   const file = isPlanFileName(what) ? await readPlanFile(what) : undefined;
   const parsed = parsePlan({ ...(file?.value ?? { target: what }), ...(await planFields(values, file)) });
   if (!parsed.ok) {
-    const problems = describePlanProblems(parsed.problems.map(nameFlag(values, file)), file);
-    throw new CliError(EXIT.usage, file === undefined ? problems : `${what}: ${problems}`);
+    throw new CliError(EXIT.usage, describePlanProblems(parsed.problems.map(nameFlag(values, file)), file));
   }
   return {
     plan: parsed.plan,
@@ -98,9 +97,9 @@ async function planFields(values: RunValues, file: PlanFile | undefined): Promis
     throw new CliError(EXIT.usage, 'give --body or --body-file, not both');
   }
   const fields: Record<string, unknown> = {};
-  if (values.requests !== undefined) fields['requests'] = numberOf(values.requests);
-  if (values.connections !== undefined) fields['connections'] = numberOf(values.connections);
-  if (values.slots !== undefined) fields['slots'] = numberOf(values.slots);
+  if (values.requests !== undefined) fields['requests'] = numberOrText(values.requests);
+  if (values.connections !== undefined) fields['connections'] = numberOrText(values.connections);
+  if (values.slots !== undefined) fields['slots'] = numberOrText(values.slots);
   if (values.weights !== undefined) fields['weights'] = values.weights;
   if (values.on !== undefined) fields['on'] = labelsOf(values.on);
   if (values['max-wait'] !== undefined) override(fields, 'maxWait', 'maxWaitMs', values['max-wait']);
@@ -142,11 +141,6 @@ function headersOf(file: PlanFile | undefined): unknown[] {
   if (Array.isArray(headers)) return headers;
   if (typeof headers !== 'object' || headers === null) return [];
   return Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}`);
-}
-
-/** Digits to a number; anything else stays text, and the schema says what is wrong with it. */
-function numberOf(text: string): number | string {
-  return /^\d{1,15}$/.test(text) ? Number(text) : text;
 }
 
 const FLAG_OF_FIELD: Readonly<Record<string, { readonly flag: string; readonly value: keyof RunValues }>> = {

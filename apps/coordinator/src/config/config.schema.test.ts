@@ -36,6 +36,19 @@ describe('the configuration', () => {
     expect(problemsFor({ joinToken: 'same', apiToken: 'same' })).toEqual(['joinToken']);
   });
 
+  it('calls a setting as the person did who gave it, whichever other it needs', () => {
+    const input = { host: '::', agentRedisUrl: 'redis://h', tlsKeyFile: 'k', trustedProxies: ['x'] };
+    const refused = (given: ConfigInput) => () => parseConfig(given, (field) => `--${field}`);
+    for (const line of [
+      /--trustedProxies: must be an address/,
+      /--agentRedisUrl: needs --redisUrl/,
+      /--tlsCertFile: is needed beside --tlsKeyFile/,
+      /--apiToken: is required to listen on ::/,
+    ]) {
+      expect(refused(input)).toThrow(line);
+    }
+  });
+
   it('names all problems at once and prints no secret', () => {
     const input = {
       port: 99_999,

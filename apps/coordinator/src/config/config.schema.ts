@@ -1,6 +1,13 @@
 /** Everything that a coordinator can be told, in one schema with one table of defaults. */
 import { isIP } from 'node:net';
-import { BroadsideError, LIMITS, problemsOf, readTokenText, type TokenKind } from '@broadside/shared';
+import {
+  BroadsideError,
+  formatProblem,
+  LIMITS,
+  problemsOf,
+  readTokenText,
+  type TokenKind,
+} from '@broadside/shared';
 import { z } from 'zod';
 import { isNetwork } from '../access/forwarding.js';
 
@@ -43,47 +50,51 @@ function address(schemes: readonly string[], example: string) {
 
 const redisAddress = address(['redis:', 'rediss:'], 'redis://host:6379');
 
-export const configSchema = z
-  .strictObject({
-    host: z.string().min(1).max(255).default(CONFIG_DEFAULTS.host),
-    port: z
-      .number('must be a port number')
-      .int('must be a whole number')
-      .min(0, 'must be at least 0')
-      .max(65_535, 'must be at most 65535')
-      .default(CONFIG_DEFAULTS.port),
-    /** Where an embedded store is kept; `ephemeral`: for the life of the process. */
-    dataDir: z.string().min(1).max(4_096).default(CONFIG_DEFAULTS.dataDir),
-    databaseUrl: address(['postgres:', 'postgresql:'], 'postgres://host:5432/database').optional(),
-    redisUrl: redisAddress.optional(),
-    /** The address of Redis as agents reach it, where it differs from `redisUrl`. */
-    agentRedisUrl: redisAddress.optional(),
-    /** What agents may show besides the made tokens with that role; made up when it is absent. */
-    joinToken: z.string().optional(),
-    /** A token with the role admin. */
-    apiToken: z.string().optional(),
-    /** Holds a token with the role admin; the first one is made and written there when nothing is. */
-    adminTokenFile: z.string().min(1).max(4_096).optional(),
-    /** Proxies whose word is taken for who their client is: addresses, or networks like 10.0.0.0/8. */
-    trustedProxies: z
-      .array(z.string().refine(isNetwork, 'must be an address, or a network like 10.0.0.0/8'))
-      .max(LIMITS.maxTrustedProxies)
-      .default([]),
-    /** PEM files; with them the coordinator serves https and wss only. Read again when they change. */
-    tlsCertFile: z.string().min(1).max(4_096).optional(),
-    tlsKeyFile: z.string().min(1).max(4_096).optional(),
-    /** Wrong tokens of one address within a minute, after which no more guesses are looked at. */
-    maxFailedLogins: z.int().min(1).max(LIMITS.maxFailedLoginsOverall).default(LIMITS.maxFailedLogins),
-    logLevel: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default(CONFIG_DEFAULTS.logLevel),
-  })
-  .superRefine((config, context) => {
+const configFields = z.strictObject({
+  host: z.string().min(1).max(255).default(CONFIG_DEFAULTS.host),
+  port: z
+    .number('must be a port number')
+    .int('must be a whole number')
+    .min(0, 'must be at least 0')
+    .max(65_535, 'must be at most 65535')
+    .default(CONFIG_DEFAULTS.port),
+  /** Where an embedded store is kept; `ephemeral`: for the life of the process. */
+  dataDir: z.string().min(1).max(4_096).default(CONFIG_DEFAULTS.dataDir),
+  databaseUrl: address(['postgres:', 'postgresql:'], 'postgres://host:5432/database').optional(),
+  redisUrl: redisAddress.optional(),
+  /** The address of Redis as agents reach it, where it differs from `redisUrl`. */
+  agentRedisUrl: redisAddress.optional(),
+  /** What agents may show besides the made tokens with that role; made up when it is absent. */
+  joinToken: z.string().optional(),
+  /** A token with the role admin. */
+  apiToken: z.string().optional(),
+  /** Holds a token with the role admin; the first one is made and written there when nothing is. */
+  adminTokenFile: z.string().min(1).max(4_096).optional(),
+  /** Proxies whose word is taken for who their client is: addresses, or networks like 10.0.0.0/8. */
+  trustedProxies: z
+    .array(z.string().refine(isNetwork, 'must be an address, or a network like 10.0.0.0/8'))
+    .max(LIMITS.maxTrustedProxies)
+    .default([]),
+  /** PEM files; with them the coordinator serves https and wss only. Read again when they change. */
+  tlsCertFile: z.string().min(1).max(4_096).optional(),
+  tlsKeyFile: z.string().min(1).max(4_096).optional(),
+  /** Wrong tokens of one address within a minute, after which no more guesses are looked at. */
+  maxFailedLogins: z.int().min(1).max(LIMITS.maxFailedLoginsOverall).default(LIMITS.maxFailedLogins),
+  logLevel: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default(CONFIG_DEFAULTS.logLevel),
+});
+
+/** With what settings must fulfil together; problems name others as a person does. */
+function configSchemaFor(nameOf: NameOfSetting) {
+  return configFields.superRefine((config, context) => {
     if (config.agentRedisUrl !== undefined && config.redisUrl === undefined) {
-      context.addIssue({ code: 'custom', path: ['agentRedisUrl'], message: 'needs redisUrl' });
+      context.addIssue({ code: 'custom', path: ['agentRedisUrl'], message: `needs ${nameOf('redisUrl')}` });
     }
     if ((config.tlsCertFile === undefined) !== (config.tlsKeyFile === undefined)) {
       const [name, other] =
-        config.tlsCertFile === undefined ? ['tlsCertFile', 'tlsKeyFile'] : ['tlsKeyFile', 'tlsCertFile'];
-      context.addIssue({ code: 'custom', path: [name], message: `is needed beside ${other}` });
+        config.tlsCertFile === undefined
+          ? (['tlsCertFile', 'tlsKeyFile'] as const)
+          : (['tlsKeyFile', 'tlsCertFile'] as const);
+      context.addIssue({ code: 'custom', path: [name], message: `is needed beside ${nameOf(other)}` });
     }
     for (const [name, kind] of [
       ['joinToken', 'agent'],
@@ -106,25 +117,41 @@ export const configSchema = z
     const message = `is required to listen on ${config.host}, because others can reach it`;
     context.addIssue({ code: 'custom', path: ['apiToken'], message });
   });
+}
 
-export type ConfigInput = z.input<typeof configSchema>;
-export type Config = Readonly<z.output<typeof configSchema>>;
+export type ConfigInput = z.input<typeof configFields>;
+export type Config = Readonly<z.output<typeof configFields>>;
+/** What a person calls a setting. */
+export type NameOfSetting = (field: keyof ConfigInput) => string;
 
 /**
  * Checks a configuration and freezes it.
+ * @param nameOf what a person calls a setting: the flag or the variable that gave it.
  * @throws BroadsideError `invalid` that lists every problem; it never repeats a value that may be secret.
  */
-export function parseConfig(input: ConfigInput): Config {
-  const result = configSchema.safeParse(input);
+export function parseConfig(input: ConfigInput, nameOf: NameOfSetting = (field) => field): Config {
+  const result = configSchemaFor(nameOf).safeParse(input);
   if (result.success) return Object.freeze(result.data);
   const problems = problemsOf(result.error);
-  const lines = problems.map((problem) => `${problem.path}: ${problem.message}`);
-  throw new BroadsideError('invalid', `the coordinator cannot start: ${lines.join('; ')}`, {
-    problems,
-    hint: problems.some((problem) => problem.path.endsWith('Token'))
-      ? 'let it make one with --admin-token-file FILE, or listen on 127.0.0.1'
-      : 'correct these settings',
+  const named = problems.map(({ path, message }) => {
+    // A member of a list is named as the whole list.
+    const [field = ''] = path.split('.');
+    return { path: isSetting(field) ? nameOf(field) : path, message };
   });
+  throw new BroadsideError(
+    'invalid',
+    `the coordinator cannot start: ${named.map(formatProblem).join('; ')}`,
+    {
+      problems: named,
+      hint: problems.some((problem) => problem.path.endsWith('Token'))
+        ? 'let it make one with --admin-token-file FILE, or listen on 127.0.0.1'
+        : 'correct these settings',
+    },
+  );
+}
+
+function isSetting(path: string): path is keyof ConfigInput {
+  return Object.hasOwn(configFields.shape, path);
 }
 
 /** True for addresses that only this machine can reach. */

@@ -63,7 +63,10 @@ export class RunAgents {
     });
   }
 
-  /** Takes the warnings that come with `ready`; they may come again, and from every shard of an agent. */
+  /**
+   * Takes the warnings that come with `ready`; they may come again, and from every shard of an agent.
+   * @param agentId of somebody else than an agent: its name.
+   */
   warn(agentId: string, warnings: readonly string[]): void {
     const name = this.#facts.get(agentId)?.name ?? agentId;
     for (const warning of warnings) this.#warnings.add(name, warning);

@@ -193,6 +193,15 @@ export class RunExecution {
     if (!this.#isClosing) this.#parts.reissue.useFreeSlots();
   }
 
+  /** Puts something that the coordinator has met into the report, and tells it to watchers. */
+  warn(warning: string): void {
+    if (this.#isClosing) return;
+    const { agents, services } = this.#parts;
+    agents.warn('coordinator', [warning]);
+    services.events.emit('live-message', this.stateMessage);
+    this.#saveNotes();
+  }
+
   /** Ends the load; the run closes with what was done. */
   stop(reason: string): void {
     if (isFinalState(this.state) || this.#isClosing) return;

@@ -196,6 +196,13 @@ export class RunService {
     };
   }
 
+  /** The queue's Redis has gone: runs go on, but their reports are to name it. */
+  queueLost(where: string): void {
+    for (const execution of this.#executions.values()) {
+      execution.warn(`lost the queue's Redis at ${where} for a time: what ran went on, the rest waited`);
+    }
+  }
+
   /**
    * Stops everything that runs or waits, and returns when it has ended, or the time is up.
    * @returns how many runs were ended by this; somebody may still want their reports.

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -21,6 +30,41 @@ describe('openDataDirectory', () => {
     directory.release();
     expect(existsSync(path)).toBe(true);
     openDataDirectory(path).release();
+  });
+
+  it('takes an empty directory, a new file system, and what a killed start left', () => {
+    const path = join(parent, 'store');
+    mkdirSync(join(path, 'lost+found'), { recursive: true });
+    writeFileSync(join(path, 'broadside.lock.1-abc'), '');
+    openDataDirectory(path).release();
+    writeFileSync(join(path, 'postgres'), '');
+    expect(openDataDirectory(path).path).toBe(path);
+    expect(readdirSync(path)).toContain('broadside.store');
+  });
+
+  it('refuses a directory that holds what is not ours, and writes nothing into it', () => {
+    mkdirSync(join(parent, 'postgres'));
+    expect(() => openDataDirectory(parent)).toThrow(
+      new StoreError(
+        `${parent} is no data directory of Broadside and not empty (there is "postgres" in it); ` +
+          'give an empty or a new one',
+      ),
+    );
+    expect(readdirSync(parent)).toEqual(['postgres']);
+  });
+
+  it.runIf(process.platform === 'linux')('gives up at once where the system makes no directories', () => {
+    const path = '/proc/broadside/store';
+    expect(() => openDataDirectory(path)).toThrow(
+      new StoreError(`cannot keep the store in ${path}: no directory can be made there`),
+    );
+  });
+
+  it('says what is wrong with a file, or a link to nowhere, of that name', () => {
+    writeFileSync(join(parent, 'file'), '');
+    symlinkSync(join(parent, 'none'), join(parent, 'link'));
+    expect(() => openDataDirectory(join(parent, 'file'))).toThrow(/file: a part of the path is a file$/);
+    expect(() => openDataDirectory(join(parent, 'link'))).toThrow(/link: a file has that name$/);
   });
 
   it('says in one line what is wrong with a path through a file', () => {

@@ -19,7 +19,8 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { StoreError } from './store-error.js';
 
-const LOCK_NAME = 'broadside.lock';
+/** Name of the lock, and beginning of the names of what it is made from. */
+export const LOCK_NAME = 'broadside.lock';
 const SIGN_OF_LIFE_MS = 2_000;
 /** A holder on another host that gave no sign of life for this long is taken for dead. */
 const FOREIGN_STALE_MS = 15_000;

@@ -41,7 +41,7 @@ describe('how a plan connects', () => {
 
   it.each([
     [{ target: 'http://h/', tls: {} }, 'tls: needs an https target'],
-    [{ tls: { vrify: true } }, 'tls.vrify: unknown field'],
+    [{ tls: { vrify: true } }, 'tls.vrify: unknown field, did you mean verify?'],
     [{ tls: 'no' }, 'tls: must be a map of TLS settings'],
     [{ tls: { cert: CERT } }, 'tls.key: is missing: cert and key go together'],
     [{ tls: { key: KEY } }, 'tls.cert: is missing: cert and key go together'],

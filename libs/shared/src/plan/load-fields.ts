@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
 import { durationMs, wholeNumber } from './quantity.schema.js';
+import { strictFields } from './strict-fields.js';
 
 /** How the times of sends follow from a rate: evenly, or at random as independent users would send. */
 export const ARRIVALS = ['constant', 'poisson'] as const;
@@ -11,29 +12,30 @@ function ratePerS(problemOfLeast: string) {
   return z.number(expected).min(0, problemOfLeast).max(LIMITS.maxRate, `must be at most ${LIMITS.maxRate}`);
 }
 
-const stage = z
-  .strictObject({
+const stage = strictFields(
+  {
     durationMs: durationMs(LIMITS.maxDurationMs).optional(),
     /** Other spelling of `durationMs`. */
     duration: durationMs(LIMITS.maxDurationMs).optional(),
     /** What the stage ends with: requests per second, or connections. */
     rate: ratePerS('must be at least 0').optional(),
     connections: wholeNumber(LIMITS.maxConnections, 0).optional(),
-  })
-  .transform((given, context) => {
-    const { rate, connections } = given;
-    const lasts = given.durationMs ?? given.duration;
-    const hasOneDuration = (given.durationMs === undefined) !== (given.duration === undefined);
-    if (lasts === undefined || !hasOneDuration || (rate === undefined) === (connections === undefined)) {
-      context.addIssue({ code: 'custom', message: 'must have a duration, and a rate or connections' });
-      return z.NEVER;
-    }
-    return {
-      durationMs: lasts,
-      ...(rate === undefined ? {} : { rate }),
-      ...(connections === undefined ? {} : { connections }),
-    };
-  });
+  },
+  'must be a map with a duration, and a rate or connections',
+).transform((given, context) => {
+  const { rate, connections } = given;
+  const lasts = given.durationMs ?? given.duration;
+  const hasOneDuration = (given.durationMs === undefined) !== (given.duration === undefined);
+  if (lasts === undefined || !hasOneDuration || (rate === undefined) === (connections === undefined)) {
+    context.addIssue({ code: 'custom', message: 'must have a duration, and a rate or connections' });
+    return z.NEVER;
+  }
+  return {
+    durationMs: lasts,
+    ...(rate === undefined ? {} : { rate }),
+    ...(connections === undefined ? {} : { connections }),
+  };
+});
 
 /** One stage of a plan: linear from what the stage before ended with to its own value. */
 export type Stage = Readonly<z.output<typeof stage>>;

@@ -76,7 +76,7 @@ describe('parsePlan', () => {
       'requests: must be a whole number',
       'timeout: must be a duration between 1ms and 3600s, like 30s',
       'slots: must be at least 1',
-      'keepAliv: unknown field',
+      'keepAliv: unknown field, did you mean keepAlive?',
       'duration: give duration or durationMs, not both',
     ]);
   });

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { type Plan, planSchema } from './plan.schema.js';
+import { unknownFieldMessages } from './strict-fields.js';
 
 /** One thing that is wrong, and where: `connections: must be at least 1`. */
 export interface Problem {
@@ -24,9 +25,10 @@ export function problemsOf(error: z.ZodError): Problem[] {
   return error.issues.flatMap((issue): Problem[] => {
     const path = issue.path.map(String).join('.');
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({
+      const messages = unknownFieldMessages(issue);
+      return issue.keys.map((key, i) => ({
         path: path === '' ? key : `${path}.${key}`,
-        message: 'unknown field',
+        message: messages[i] ?? '',
       }));
     }
     return [{ path, message: issue.message }];

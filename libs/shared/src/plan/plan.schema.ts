@@ -14,6 +14,7 @@ import {
   warmupProblem,
 } from './load-fields.js';
 import { durationMs, wholeNumber } from './quantity.schema.js';
+import { strictFields } from './strict-fields.js';
 import { parseTarget } from './target.js';
 
 /** Defaults of a plan, in one table. What is absent here is required or has no value unless given. */
@@ -61,7 +62,7 @@ const headers = z.union(
 );
 
 /** The fields of a plan, each checked by itself. */
-const planFields = z.strictObject(
+const planFields = strictFields(
   {
     /** Shown in lists and reports. */
     name: z.string().min(1).max(200).regex(NO_LINE_BREAK, 'must be one line').optional(),
@@ -144,10 +145,7 @@ const planFields = z.strictObject(
     /** Other spelling of `maxWaitMs`. */
     maxWait: durationMs(LIMITS.maxWaitMs).optional(),
   },
-  {
-    error: (issue) =>
-      issue.code === 'invalid_type' ? 'must be an object with fields such as target' : undefined,
-  },
+  'must be an object with fields such as target',
 );
 type PlanFields = z.output<typeof planFields>;
 

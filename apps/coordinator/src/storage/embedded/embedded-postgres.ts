@@ -32,12 +32,17 @@ export class EmbeddedPostgres {
     });
     this.#exit = new Promise((resolve) => this.#thread.once('exit', () => resolve()));
     this.ready = new Promise((resolve, reject) => {
+      let isReady = false;
       const failed = (error: Error): void => {
         reject(error);
-        this.#fail(error, onFailure);
+        // Before it was ready, whoever waits for that is told, and nobody else.
+        this.#fail(error, isReady ? onFailure : () => undefined);
       };
       this.#thread.on('message', (message: MessageFromThread) => {
-        if (message.kind === 'ready') resolve(message);
+        if (message.kind === 'ready') {
+          isReady = true;
+          resolve(message);
+        }
         if (message.kind === 'failed') failed(new StoreError(message.reason));
       });
       this.#thread.on('error', failed);

@@ -9,6 +9,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { ensureCluster } from '../cluster-template.js';
 import { explainDirectoryError } from '../data-directory.js';
+import { StoreError } from '../store-error.js';
 import { SessionSharing } from './session-sharing.js';
 import type { MessageFromThread, MessageToThread, ThreadOptions } from './thread-messages.js';
 import { concatBytes } from './wire-protocol.js';
@@ -46,7 +47,7 @@ async function main(): Promise<void> {
 
   // Here and not on the main thread, whose time at start belongs to its imports.
   const { clusterDir, freshSchemaVersion } = prepareCluster();
-  const engine = await PGlite.create(clusterDir, { startParams: startParameters() });
+  const engine = await startEngine(clusterDir);
   const sharing = new SessionSharing({
     run: (batch) => runRaw(engine, batch),
     serverVersion: await serverVersionOf(engine),
@@ -68,6 +69,22 @@ function prepareCluster(): ReturnType<typeof ensureCluster> {
     return ensureCluster(options.directory, options.templateDir);
   } catch (error) {
     throw explainDirectoryError(error, options.directory);
+  }
+}
+
+/** The engine itself says little more than that it did not start: it writes what it finds to a log nobody sees. */
+async function startEngine(clusterDir: string): Promise<PGlite> {
+  try {
+    return await PGlite.create(clusterDir, { startParams: startParameters() });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StoreError(
+      options.isEphemeral
+        ? `the embedded store could not be started in ${options.directory}: ${reason}`
+        : `the store in ${options.directory} is damaged, or of another version: it cannot be opened (${reason}); ` +
+            'put back a copy, or give another data directory',
+      { cause: error },
+    );
   }
 }
 

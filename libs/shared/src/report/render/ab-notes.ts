@@ -4,56 +4,53 @@ import type { Report } from '../report.schema.js';
 import { abTimesRows } from './ab-times.js';
 import { addressTexts, failureReasonTexts, routeTexts } from './connection-texts.js';
 import { machineLines } from './environment-text.js';
-import { table, wrapped } from './printable.js';
-import { agentShares, booksSentence, connectionsAchieved, headlineWarning } from './report-lines.js';
+import { labelled, table } from './printable.js';
+import { agentShares, booksSentence, connectionsAchieved, headlineWarning, isEmpty } from './report-lines.js';
 
-const WIDTH = 80;
+/** What is readable anywhere. */
+const DEFAULT_WIDTH = 80;
 const LABEL_WIDTH = 24;
 
 /**
  * What ab's report cannot say, for after its last line or for stderr: who sent the load, whether the books
  * balance, who was the limit, where classic counting differs from ab's, and the connection times in µs. Begins with
  * an empty line.
+ * @param width columns that sentences are broken at; the table keeps its own.
  */
-export function abNotes(report: Report, counting: AbCounting = 'once'): string {
+export function abNotes(report: Report, counting: AbCounting = 'once', width = DEFAULT_WIDTH): string {
+  const noted = (label: string, texts: readonly string[]): string[] =>
+    labelled(label, texts, { labelWidth: LABEL_WIDTH, width });
   const warning = headlineWarning(report);
   const open = connectionsAchieved(report);
   const { outcome, limit, reasons, advice } = report.verdict;
-  const lines = [
-    '',
-    `Broadside ${report.broadsideVersion}, run ${report.run.id}`,
-    ...(warning === undefined ? [] : noted('Warning:', [warning])),
-    ...(open === undefined ? [] : noted('Concurrency achieved:', [String(open)])),
-    ...noted('Addresses:', addressTexts(report)),
-    ...noted('Route:', routeTexts(report)),
-    ...noted('Failures:', failureReasonTexts(report)),
-    ...noted('Agents:', agentShares(report)),
-    ...noted('Machines:', machineLines(report)),
-    ...noted('Warnings:', report.warnings ?? []),
-    ...noted('Books:', [booksSentence(report)]),
-    ...noted('Verdict:', [`${outcome}; limit: ${limit}`, ...reasons]),
-    ...noted('Advice:', advice),
-    ...(counting === 'classic' ? abDifferenceLines(report) : []),
-    ...timesLinesUs(report),
-  ];
-  return `${lines.join('\n')}\n`;
+  const lines = isEmpty(report)
+    ? [
+        ...noted('Failures:', failureReasonTexts(report)),
+        ...noted('Warnings:', report.warnings ?? []),
+        ...noted('Verdict:', [outcome, ...reasons]),
+      ]
+    : [
+        ...(warning === undefined ? [] : noted('Warning:', [warning])),
+        ...(open === undefined ? [] : noted('Concurrency achieved:', [String(open)])),
+        ...noted('Addresses:', addressTexts(report)),
+        ...noted('Route:', routeTexts(report)),
+        ...noted('Failures:', failureReasonTexts(report)),
+        ...noted('Agents:', agentShares(report)),
+        ...noted('Machines:', machineLines(report)),
+        ...noted('Warnings:', report.warnings ?? []),
+        ...noted('Books:', [booksSentence(report)]),
+        ...noted('Verdict:', [`${outcome}; limit: ${limit}`, ...reasons]),
+        ...noted('Advice:', advice),
+        ...(counting === 'classic' ? abDifferenceLines(report, width) : []),
+        ...timesLinesUs(report),
+      ];
+  return `${['', `Broadside ${report.broadsideVersion}, run ${report.run.id}`, ...lines].join('\n')}\n`;
 }
 
 /** Where ab 2.3 would give other figures; one line each, or two where it is long. */
-export function abDifferenceLines(report: Report): string[] {
-  return noted(
-    'Unlike ab 2.3:',
-    abDifferencesOf(report).map((name) => AB_DIFFERENCE_TEXTS[name]),
-  );
-}
-
-/** A label, and each text on lines of its own beside it. Nothing for no texts. */
-function noted(label: string, texts: readonly string[]): string[] {
-  return texts.flatMap((text, i) => {
-    const start = (i === 0 ? label : '').padEnd(LABEL_WIDTH);
-    const [first = '', ...more] = wrapped(text, WIDTH - LABEL_WIDTH, '');
-    return [`${start}${first}`, ...more.map((line) => `${' '.repeat(LABEL_WIDTH)}${line}`)];
-  });
+export function abDifferenceLines(report: Report, width = DEFAULT_WIDTH): string[] {
+  const texts = abDifferencesOf(report).map((name) => AB_DIFFERENCE_TEXTS[name]);
+  return labelled('Unlike ab 2.3:', texts, { labelWidth: LABEL_WIDTH, width });
 }
 
 function timesLinesUs(report: Report): string[] {

@@ -13,10 +13,11 @@ export function printable(text: string): string {
 
 /**
  * Breaks a sentence at blanks into lines of at most `width` columns; the second and later ones are indented.
- * A word that is longer than a line (a long path) is cut.
+ * A word that is longer than a line (a long path) is cut. An infinite width breaks nothing.
  */
 export function wrapped(text: string, width: number, indent: string): string[] {
-  const longest = width - indent.length;
+  if (width === Number.POSITIVE_INFINITY) return [printable(text)];
+  const longest = Math.max(1, width - indent.length);
   const words = printable(text)
     .split(' ')
     .flatMap((word) => word.match(new RegExp(`.{1,${longest}}`, 'gsu')) ?? ['']);
@@ -33,6 +34,23 @@ export function wrapped(text: string, width: number, indent: string): string[] {
     }
   }
   return [...lines, line ?? ''];
+}
+
+/** Columns of a text with labels to the left; `indent` is that of the second and later lines of one text. */
+export interface LabelledLayout {
+  readonly labelWidth: number;
+  readonly width: number;
+  readonly indent?: string;
+}
+
+/** A label, and each text on lines of its own beside it. Nothing for no texts. */
+export function labelled(label: string, texts: readonly string[], layout: LabelledLayout): string[] {
+  const { labelWidth, width, indent = '' } = layout;
+  return texts.flatMap((text, i) => {
+    const start = (i === 0 ? label : '').padEnd(labelWidth);
+    const [first = '', ...more] = wrapped(text, width - labelWidth, indent);
+    return [`${start}${first}`, ...more.map((line) => `${' '.repeat(labelWidth)}${line}`)];
+  });
 }
 
 /** Columns padded to their widest cell, two blanks between them; the first column to the left, others right. */

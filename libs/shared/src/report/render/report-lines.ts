@@ -14,6 +14,15 @@ export function formatShare(part: number, whole: number): string {
   return percent > 99.95 ? '> 99.9 %' : `${percent.toFixed(1)} %`;
 }
 
+/**
+ * Whether not one reply came, of whatever status: then there is no rate, no latency and no limit to tell of. Where
+ * the books do not balance, or an agent was lost, everything is told all the same.
+ */
+export function isEmpty({ statusCounts, latency, ledger, agents }: Report): boolean {
+  const hasReply = latency.total.count > 0 || Object.keys(statusCounts).length > 0;
+  return !hasReply && ledger.balanced && !agents.some((agent) => agent.lost);
+}
+
 /** One entry for each agent: name, requests that ended on it, its share of all, and whether it was lost. */
 export function agentShares(report: Report): string[] {
   const ended = report.agents.map((agent) => agent.completed + agent.failed);

@@ -119,6 +119,39 @@ describe('summaryText', () => {
     expect(text).toContain('0 requests/s   0 completed in 0ms');
   });
 
+  it('is short where no reply came: what was wrong, and no machine, rate or limit', () => {
+    const seen = {
+      counters: balancedCounters({
+        connectRefused: 100,
+        connectionsAsked: 100,
+        connectionsOpened: 0,
+        connectionsClosedByUs: 0,
+        connectionsFailed: 100,
+      }),
+    };
+    const text = summaryText(sampleReport({ seen }));
+    expect(text).toMatch(
+      /\n\nNo reply came, so there is nothing to measure\.\n\nFailed {7}100 of 100 sent \(100 %\)\n/,
+    );
+    expect(text).not.toMatch(/requests\/s|limit|Machines|Transfer|Agents|Books|Advice/);
+    expect(text.split('\n').length).toBeLessThan(14);
+  });
+
+  it('breaks its sentences at the width that is asked for, and not at all without one', () => {
+    const report = { ...fullRun(), warnings: [`a1: ${'word '.repeat(60)}`] };
+    const widest = (width?: number): number =>
+      Math.max(
+        ...summaryText(report, width)
+          .split('\n')
+          .filter((line) => line.includes('word'))
+          .map((line) => line.length),
+      );
+    expect(widest(40)).toBeLessThanOrEqual(40);
+    expect(widest()).toBeGreaterThan(60);
+    expect(widest(200)).toBeGreaterThan(150);
+    expect(widest(Number.POSITIVE_INFINITY)).toBeGreaterThan(300);
+  });
+
   it('stays within 80 columns and prints no control characters, whatever the names are', () => {
     const report = sampleReport({
       plan: { target: `http://127.0.0.1/${'long/'.repeat(100)}`, name: 'x'.repeat(200) },

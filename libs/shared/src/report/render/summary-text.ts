@@ -6,45 +6,69 @@ import { booksReason } from '../verdict.js';
 import { agentRows, clockTexts, outlierTexts } from './agent-texts.js';
 import { addressTexts, failureReasonTexts, routeTexts, tlsTexts } from './connection-texts.js';
 import { machineLines } from './environment-text.js';
-import { table, wrapped } from './printable.js';
+import { labelled, table, wrapped } from './printable.js';
 import {
   agentShares,
   booksSentence,
   durationText,
   formatShare,
   headlineWarning,
+  isEmpty,
   latencyRows,
 } from './report-lines.js';
 import { scheduleTexts } from './schedule-texts.js';
 
-const WIDTH = 80;
+/** What is readable anywhere. */
+const DEFAULT_WIDTH = 80;
 const LABEL_WIDTH = 13;
 
-/** The report in short, for people: at most 80 columns, plain text, one line end at the end. */
-export function summaryText(report: Report): string {
-  const lines = [
-    ...headlineLines(report),
-    ...blockOf(table(latencyRows(report))),
-    ...blockOf(table(agentRows(report))),
-    '',
-    ...failureLines(report),
-    ...field('Reasons', failureReasonTexts(report)),
-    ...field('Schedule', scheduleTexts(report)),
-    ...field('Status', statusTexts(report)),
-    ...field('Connections', [connectionsText(report), ...routeTexts(report)]),
-    ...field('Addresses', addressTexts(report)),
-    ...field('TLS', tlsTexts(report)),
-    ...field('Transfer', [transferText(report)]),
-    ...field('Agents', agentShares(report)),
-    ...field('Outliers', outlierTexts(report)),
-    ...field('Clocks', clockTexts(report)),
-    ...field('Machines', machineLines(report)),
-    ...field('Warnings', report.warnings ?? []),
-    ...field('Books', [booksSentence(report)]),
-    ...field('Verdict', verdictTexts(report)),
-    ...field('Advice', report.verdict.advice),
-  ];
+/**
+ * The report in short, for people: plain text, one line end at the end.
+ * @param width columns that sentences are broken at; tables keep theirs.
+ */
+export function summaryText(report: Report, width = DEFAULT_WIDTH): string {
+  const field = (label: string, texts: readonly string[]): string[] =>
+    labelled(label, texts, { labelWidth: LABEL_WIDTH, width, indent: '  ' });
+  const lines = isEmpty(report)
+    ? [
+        ...headLines(report, width),
+        'No reply came, so there is nothing to measure.',
+        '',
+        ...field('Failed', failureTexts(report)),
+        ...field('Reasons', failureReasonTexts(report)),
+        ...field('Warnings', report.warnings ?? []),
+        ...field('Verdict', emptyVerdictTexts(report)),
+      ]
+    : [
+        ...headLines(report, width),
+        ...headlineLines(report, width),
+        ...blockOf(table(latencyRows(report))),
+        ...blockOf(table(agentRows(report))),
+        '',
+        ...field('Failed', failureTexts(report)),
+        ...field('Reasons', failureReasonTexts(report)),
+        ...field('Schedule', scheduleTexts(report)),
+        ...field('Status', statusTexts(report)),
+        ...field('Connections', [connectionsText(report), ...routeTexts(report)]),
+        ...field('Addresses', addressTexts(report)),
+        ...field('TLS', tlsTexts(report)),
+        ...field('Transfer', [transferText(report)]),
+        ...field('Agents', agentShares(report)),
+        ...field('Outliers', outlierTexts(report)),
+        ...field('Clocks', clockTexts(report)),
+        ...field('Machines', machineLines(report)),
+        ...field('Warnings', report.warnings ?? []),
+        ...field('Books', [booksSentence(report)]),
+        ...field('Verdict', verdictTexts(report)),
+        ...field('Advice', report.verdict.advice),
+      ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Who was the limit, which machine and how fast: none of it means anything when no reply came. */
+function emptyVerdictTexts(report: Report): string[] {
+  const [, ...reasons] = verdictTexts(report);
+  return [report.verdict.outcome, ...reasons];
 }
 
 /** Outcome and limit, and the reasons that the lines above do not tell already. */
@@ -54,23 +78,28 @@ function verdictTexts(report: Report): string[] {
   return [`${outcome}; limit: ${limit}`, ...reasons.filter((reason) => !told.has(reason))];
 }
 
-function headlineLines(report: Report): string[] {
-  const { plan, counters, shards, agents } = report;
+function headLines({ plan, shards, agents }: Report, width: number): string[] {
   const target = parseTarget(plan.target);
   const address = typeof target === 'string' ? plan.target : formatTarget(target);
-  const seconds = report.timeTakenUs / 1e6;
-  const rate = seconds > 0 ? counters.completed / seconds : 0;
   const slots = new Set(shards.map((shard) => shard.shardIndex)).size;
   const busyAgents = agents.filter((agent) => agent.shards > 0).length;
   const places = `${formatCounted(slots, 'slot')} on ${formatCounted(busyAgents, 'agent')}`;
-  const warning = headlineWarning(report);
   const title = plan.name === undefined ? '' : ` (${plan.name})`;
   return [
-    ...wrapped(`${plan.method} ${address}${title}`, WIDTH, '  '),
+    ...wrapped(`${plan.method} ${address}${title}`, width, '  '),
     `${formatCounted(plan.connections, 'connection')}, ${places}`,
     '',
+  ];
+}
+
+function headlineLines(report: Report, width: number): string[] {
+  const { counters } = report;
+  const seconds = report.timeTakenUs / 1e6;
+  const rate = seconds > 0 ? counters.completed / seconds : 0;
+  const warning = headlineWarning(report);
+  return [
     `${formatRate(rate)} requests/s   ${formatCount(counters.completed)} completed in ${durationText(report)}`,
-    ...(warning === undefined ? [] : wrapped(`! ${warning}`, WIDTH, '  ')),
+    ...(warning === undefined ? [] : wrapped(`! ${warning}`, width, '  ')),
   ];
 }
 
@@ -85,28 +114,19 @@ function blockOf(lines: readonly string[]): string[] {
   return lines.length === 0 ? [] : ['', ...lines];
 }
 
-/** A label, and each text on lines of its own beside it. Nothing for no texts. */
-function field(label: string, texts: readonly string[]): string[] {
-  return texts.flatMap((text, i) => {
-    const start = (i === 0 ? label : '').padEnd(LABEL_WIDTH);
-    const [first = '', ...more] = wrapped(text, WIDTH - LABEL_WIDTH, '  ');
-    return [`${start}${first}`, ...more.map((line) => `${' '.repeat(LABEL_WIDTH)}${line}`)];
-  });
-}
-
-function failureLines(report: Report): string[] {
+function failureTexts(report: Report): string[] {
   const failed = failedIn(report);
   const sent = report.counters.sent;
   const counts = failureCounts(report);
   const width = Math.max(0, ...counts.map(({ count }) => formatCount(count).length));
-  return field('Failed', [
+  return [
     failed === 0
       ? 'none'
       : `${formatCount(failed)} of ${formatCount(sent)} sent (${formatShare(failed, sent)})`,
     ...counts.map(
       ({ failureClass, count }) => `${formatCount(count).padStart(width)} ${FAILURE_PHRASES[failureClass]}`,
     ),
-  ]);
+  ];
 }
 
 /** Empty where no reply came. */

@@ -1,0 +1,53 @@
+/** Outages are told at most this often. */
+const QUIET_US = 10_000_000;
+
+export interface OutageTellerOptions {
+  /** Writes one line. */
+  readonly tell: (line: string) => void;
+  readonly nowUs: () => number;
+}
+
+/**
+ * One line when a connection is lost and one when it is back, however often it is tried meanwhile; and where it
+ * comes and goes all the time, one pair in ten seconds with the number of losses. `lost` is to be called at every
+ * failed attempt, so that what was held back is told by a later one.
+ */
+export class OutageTeller {
+  readonly #options: OutageTellerOptions;
+  /** The reason that was told last, while the outage lasts. */
+  #told: string | undefined;
+  #isLost = false;
+  #sinceUs = 0;
+  #toldAtUs = Number.NEGATIVE_INFINITY;
+  /** Losses that were not told. */
+  #held = 0;
+
+  constructor(options: OutageTellerOptions) {
+    this.#options = options;
+  }
+
+  /** @param reason one line. */
+  lost(reason: string): void {
+    const nowUs = this.#options.nowUs();
+    if (!this.#isLost) {
+      this.#isLost = true;
+      this.#sinceUs = nowUs;
+      this.#held++;
+    }
+    if (this.#told === reason || nowUs - this.#toldAtUs < QUIET_US) return;
+    const times = this.#held > 1 ? ` (lost ${this.#held} times)` : '';
+    this.#options.tell(`${reason}${times}; trying again`);
+    this.#told = reason;
+    this.#toldAtUs = nowUs;
+    this.#held = 0;
+  }
+
+  back(what: string): void {
+    if (this.#told !== undefined) {
+      const seconds = Math.round((this.#options.nowUs() - this.#sinceUs) / 100_000) / 10;
+      this.#options.tell(`${what} is back after ${seconds} s`);
+    }
+    this.#isLost = false;
+    this.#told = undefined;
+  }
+}

@@ -1,0 +1,35 @@
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { logText } from './log-text.js';
+
+/** What a person sees of what is logged. */
+function linesOf(log: (logger: pino.Logger) => void): string[] {
+  const lines: string[] = [];
+  const timestamp = (): string => `,"time":${Date.UTC(2026, 10, 30, 18, 5, 9, 123)}`;
+  log(pino({ level: 'debug', timestamp, base: null }, { write: (line) => lines.push(logText(line)) }));
+  return lines;
+}
+
+describe('a line of the log for people', () => {
+  it('says when, how bad, what and why', () => {
+    expect(
+      linesOf((log) => {
+        log.info({ run: 'r1' }, 'run starts on 2 slots');
+        log.warn('lost Redis at redis://h:6379; running shards go on');
+        log.error({ err: new Error('no space') }, 'a report could not be stored');
+        log.warn({ reason: 'gone' }, 'leaving the queue failed');
+      }),
+    ).toEqual([
+      '2026-11-30T18:05:09Z run starts on 2 slots',
+      '2026-11-30T18:05:09Z warning: lost Redis at redis://h:6379; running shards go on',
+      '2026-11-30T18:05:09Z error: a report could not be stored: no space',
+      '2026-11-30T18:05:09Z warning: leaving the queue failed: gone',
+    ]);
+  });
+
+  it('stays one line whatever a name from another machine holds', () => {
+    expect(linesOf((log) => log.info('agent \u001b[2Jx\ny joined'))).toEqual([
+      '2026-11-30T18:05:09Z agent ?[2Jx?y joined',
+    ]);
+  });
+});
