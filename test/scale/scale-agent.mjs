@@ -8,8 +8,10 @@ import {
   PROTOCOL_VERSION,
   ROUTES,
   shardAttemptKey,
+  shardOrderSchema,
   shardQueueOf,
   shardSchema,
+  signedShardSchema,
 } from '@broadside/shared';
 import { Worker } from 'bullmq';
 import { WebSocket } from 'ws';
@@ -93,7 +95,11 @@ export class ScaleAgent {
     );
     const consumer = new Worker(
       shardQueueOf(agentId),
-      ({ data }) => this.#carryOut(shardSchema.parse(data)),
+      // The tests of real agents look at signatures.
+      ({ data }) => {
+        const order = shardOrderSchema.parse(JSON.parse(signedShardSchema.parse(data).order));
+        return this.#carryOut(shardSchema.parse(order.shard));
+      },
       {
         connection: redis,
         prefix,
@@ -162,6 +168,7 @@ export class ScaleAgent {
         return;
       case 'stop':
       case 'fenced':
+      case 'halt':
       case 'rejected':
         throw new Error(`agent ${this.#options.agentId} was told: ${JSON.stringify(message)}`);
       case 'welcome':

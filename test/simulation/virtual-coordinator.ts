@@ -45,6 +45,7 @@ export class VirtualCoordinator {
       timers: this.timers,
       log: pino({ level: process.env['SIMULATION_LOG'] ?? 'silent' }),
       canResume: true,
+      gate: { assertAllowed: () => undefined, whyHeld: () => undefined },
     });
   }
 
@@ -122,6 +123,7 @@ export class VirtualCoordinator {
     switch (message.kind) {
       case 'heartbeat':
       case 'clock-offset':
+      case 'forged':
         return;
       case 'clock-probe':
         end.send({ kind: 'clock-reply', sentUs: message.sentUs, coordinatorUs: this.#time.clock.epochUs() });

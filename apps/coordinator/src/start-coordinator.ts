@@ -93,6 +93,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Coo
   });
   await openAccess({ config, registry: access.registry, tokens: parts.tokens, joinToken, now });
   await parts.runs.open();
+  await parts.killSwitch.enforce();
   await listen(() => app.listen(config.port, config.host), config);
   logger.endStart();
   // A TCP server that listens has an address with a port.
@@ -163,14 +164,14 @@ async function buildWhenOpen(
   opening: Opening,
   given: Pick<PartsInput, 'config' | 'access' | 'log'>,
 ): Promise<Building> {
-  const [{ buildParts }, store] = await Promise.all([
+  const [{ buildParts, loadState }, store] = await Promise.all([
     import('./build-parts.js'),
     opening.store,
     // Heavy; it comes into memory while the store starts.
     import('./queue/queue-wiring.js'),
   ]);
-  const wiring = await opening.openQueue(store);
-  return { wiring, parts: buildParts({ ...given, store, wiring }) };
+  const [wiring, state] = await Promise.all([opening.openQueue(store), loadState(store)]);
+  return { wiring, parts: buildParts({ ...given, ...state, store, wiring }) };
 }
 
 async function listen(bind: () => Promise<unknown>, { host, port }: Config): Promise<void> {

@@ -26,13 +26,20 @@ import {
 export type { Welcome } from './coordinator-connection.js';
 export type Hello = Extract<AgentMessage, { kind: 'hello' }>;
 /** What the coordinator says about shards. */
-export type ShardOrder = Exclude<CoordinatorMessage, { kind: 'welcome' | 'rejected' | 'clock-reply' }>;
+export type ShardOrder = Exclude<
+  CoordinatorMessage,
+  { kind: 'welcome' | 'rejected' | 'clock-reply' | 'halt' }
+>;
 type ClockReply = Extract<CoordinatorMessage, { kind: 'clock-reply' }>;
 
 export interface UplinkEvents {
   /** A greeting was accepted: the first, or one after a broken connection. */
   onWelcome(welcome: Welcome): void;
   onOrder(order: ShardOrder): void;
+  /** All load is to end, whatever else was said. */
+  onHalt(reason: string): void;
+  /** A connection, or an attempt at one, has ended. */
+  onAway(): void;
   /** Frames may be sent again, because the connection's buffer has emptied. */
   onRoom(): void;
   /** The coordinator refuses this agent although it had accepted it before; the uplink has given up. */
@@ -93,6 +100,12 @@ export class Uplink {
   /** Coordinator clock minus agent clock, as well as it is known now. */
   get clockOffset(): ClockOffset | undefined {
     return this.#offset.estimate(this.#options.clock.nowUs()) ?? this.#earlierOffset;
+  }
+
+  /** Now on the coordinator's clock; undefined before the first round trip. */
+  get coordinatorUs(): number | undefined {
+    const offset = this.clockOffset;
+    return offset === undefined ? undefined : this.#options.clock.nowUs() + offset.offsetUs;
   }
 
   /**
@@ -188,6 +201,7 @@ export class Uplink {
           this.#connection = undefined;
           for (const timer of this.#timers) clearInterval(timer);
           this.#timers = [];
+          this.#options.events.onAway();
           resolve(failure);
         },
       });
@@ -222,6 +236,7 @@ export class Uplink {
   #receive(message: LaterMessage): void {
     this.#heardAtUs = this.#options.clock.nowUs();
     if (message.kind === 'clock-reply') this.#takeClockReply(message);
+    else if (message.kind === 'halt') this.#options.events.onHalt(message.reason);
     else this.#options.events.onOrder(message);
   }
 

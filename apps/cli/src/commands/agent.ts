@@ -7,6 +7,7 @@ import { fromEnvironment, readFlags, refuseWords, wholeNumberFlag } from '../fla
 import { help } from '../help/agent.help.js';
 import { writeNote, writeOut } from '../output/streams.js';
 import { StopSignals } from '../run/stop-signals.js';
+import { TARGET_FLAGS, targetRules } from '../target-flags.js';
 import { transportFlag } from '../transport-flag.js';
 
 const FLAGS = {
@@ -20,6 +21,7 @@ const FLAGS = {
   weight: { type: 'string' },
   redis: { type: 'string' },
   transport: { type: 'string' },
+  ...TARGET_FLAGS,
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -46,6 +48,7 @@ export async function execute(words: readonly string[]): Promise<number> {
   const transport = transportFlag(values.transport ?? fromEnvironment('BROADSIDE_TRANSPORT'));
   const labels = parseLabels(values.label ?? []);
   if (typeof labels === 'string') throw new CliError(EXIT.usage, `--label ${labels}`);
+  const targets = targetRules(values);
   const redisUrl = values.redis ?? fromEnvironment('BROADSIDE_REDIS_URL');
   const weight = weightOf(values.weight);
   const { capacityCacheFile, startAgent } = await import('@broadside/agent');
@@ -54,6 +57,7 @@ export async function execute(words: readonly string[]): Promise<number> {
     coordinatorUrl: url,
     joinToken: token,
     ...(ca === undefined ? {} : { trust: { ca } }),
+    targets,
     ...(slots === undefined ? {} : { slots }),
     ...(values.name === undefined ? {} : { name: values.name }),
     labels,

@@ -8,6 +8,7 @@ import { fromEnvironment, readFlags, refuseWords, wholeNumberFlag } from '../fla
 import { help } from '../help/serve.help.js';
 import { writeNote, writeOut } from '../output/streams.js';
 import { StopSignals } from '../run/stop-signals.js';
+import { TARGET_FLAGS, targetRules } from '../target-flags.js';
 import { type TransportWish, transportFlag } from '../transport-flag.js';
 
 const FLAGS = {
@@ -25,6 +26,11 @@ const FLAGS = {
   'trust-proxy': { type: 'string' },
   slots: { type: 'string' },
   transport: { type: 'string' },
+  ...TARGET_FLAGS,
+  'max-run-rate': { type: 'string' },
+  'max-rate': { type: 'string' },
+  'max-run-connections': { type: 'string' },
+  'max-connections': { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -46,6 +52,10 @@ const VARIABLE_OF_FLAG = {
   'trust-proxy': 'BROADSIDE_TRUST_PROXY',
   slots: 'BROADSIDE_SLOTS',
   transport: 'BROADSIDE_TRANSPORT',
+  'max-run-rate': 'BROADSIDE_MAX_RUN_RATE',
+  'max-rate': 'BROADSIDE_MAX_RATE',
+  'max-run-connections': 'BROADSIDE_MAX_RUN_CONNECTIONS',
+  'max-connections': 'BROADSIDE_MAX_CONNECTIONS',
 } as const;
 
 type Setting = keyof typeof VARIABLE_OF_FLAG;
@@ -65,7 +75,15 @@ export async function execute(words: readonly string[]): Promise<number> {
     wholeNumberFlag('--slots', setting('slots'), { least: 0, most: LIMITS.maxShards }) ??
     (redisUrl === undefined ? availableParallelism() : 0);
   const port = wholeNumberFlag('--port', setting('port'), { least: 0, most: 65_535 }) ?? DEFAULT_PORT;
-  const options = { ...given(setting), host: setting('host') ?? '127.0.0.1', port };
+  const targets = targetRules(values);
+  const options = {
+    ...given(setting),
+    host: setting('host') ?? '127.0.0.1',
+    port,
+    ...(targets.allow === undefined ? {} : { allowTargets: targets.allow }),
+    ...(targets.deny === undefined ? {} : { denyTargets: targets.deny }),
+    ...ceilings(setting),
+  };
   const transport = transportFlag(setting('transport'));
   if (values.transport !== undefined && slots === 0) {
     throw new CliError(
@@ -78,10 +96,7 @@ export async function execute(words: readonly string[]): Promise<number> {
 
 /** Options of the coordinator that were given; the rest is left to its own defaults. */
 function given(setting: (name: Setting) => string | undefined): CoordinatorSettings {
-  const named: Record<
-    Exclude<keyof CoordinatorSettings, 'host' | 'port' | 'trustedProxies'>,
-    string | undefined
-  > = {
+  const named: Record<TextSetting, string | undefined> = {
     dataDir: setting('data-dir'),
     databaseUrl: setting('database'),
     redisUrl: setting('redis'),
@@ -101,7 +116,36 @@ function given(setting: (name: Setting) => string | undefined): CoordinatorSetti
   };
 }
 
-interface CoordinatorSettings {
+interface Ceilings {
+  readonly maxRunRate?: number;
+  readonly maxRate?: number;
+  readonly maxRunConnections?: number;
+  readonly maxConnections?: number;
+}
+
+/** Those that were given. @throws CliError with EXIT.usage. */
+function ceilings(setting: (name: Setting) => string | undefined): Ceilings {
+  const { maxRate, maxConnections } = LIMITS;
+  const flags = [
+    ['maxRunRate', 'max-run-rate', maxRate],
+    ['maxRate', 'max-rate', maxRate],
+    ['maxRunConnections', 'max-run-connections', maxConnections],
+    ['maxConnections', 'max-connections', maxConnections],
+  ] as const;
+  const read: Partial<Record<keyof Ceilings, number>> = {};
+  for (const [name, flag, most] of flags) {
+    const value = wholeNumberFlag(`--${flag}`, setting(flag), { least: 1, most });
+    if (value !== undefined) read[name] = value;
+  }
+  return read;
+}
+
+type TextSetting = Exclude<
+  keyof CoordinatorSettings,
+  'host' | 'port' | 'trustedProxies' | 'allowTargets' | 'denyTargets' | keyof Ceilings
+>;
+
+interface CoordinatorSettings extends Ceilings {
   readonly host?: string;
   readonly port?: number;
   readonly dataDir?: string;
@@ -114,6 +158,8 @@ interface CoordinatorSettings {
   readonly tlsCertFile?: string;
   readonly tlsKeyFile?: string;
   readonly trustedProxies?: string[];
+  readonly allowTargets?: readonly string[];
+  readonly denyTargets?: readonly string[];
 }
 
 /** The slots in this process, and what their engines use. */
@@ -139,6 +185,7 @@ async function serve(settings: CoordinatorSettings, { slots, transport }: OwnSlo
         joinToken: coordinator.joinToken,
         trust: 'own-process',
         slots,
+        targets: ownTargets(settings),
         ...(transport === undefined ? {} : { transport }),
         ...(coordinator.agentQueue === undefined ? {} : { queue: coordinator.agentQueue }),
       });
@@ -171,6 +218,19 @@ async function madeUpTokenFile(
   const path = join(folder, 'join-token');
   await writeFile(path, `${joinToken}\n`, { mode: 0o600 });
   return path;
+}
+
+/** The slots in this process are told by name what their coordinator names. */
+function ownTargets({ allowTargets, denyTargets }: CoordinatorSettings): AgentTargets {
+  return {
+    ...(allowTargets === undefined ? {} : { allow: allowTargets }),
+    ...(denyTargets === undefined ? {} : { deny: denyTargets }),
+  };
+}
+
+interface AgentTargets {
+  readonly allow?: readonly string[];
+  readonly deny?: readonly string[];
 }
 
 interface Welcome {

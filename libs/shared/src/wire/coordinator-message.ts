@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { LIMITS } from '../limits.js';
 import { shardAttemptSchema } from '../plan/shard.schema.js';
+import { targetPolicySchema } from '../policy/target-policy.schema.js';
 
 /** Where an agent finds its shards. */
 export const queueAddressSchema = z.discriminatedUnion('kind', [
@@ -17,6 +19,10 @@ export const coordinatorMessageSchema = z.discriminatedUnion('kind', [
     version: z.string().max(32),
     queue: queueAddressSchema,
     heartbeatMs: z.int().min(1),
+    /** Where load may go; absent: nowhere. The agent has rules of its own beside these. */
+    targets: targetPolicySchema.optional(),
+    /** Public keys (SPKI, DER, base64) of whoever may sign shard jobs; absent: no job is taken. */
+    shardKeys: z.array(z.base64().max(200)).max(LIMITS.maxShardKeys).optional(),
   }),
   /** The greeting was not accepted; the agent ends with this sentence. */
   z.object({ kind: z.literal('rejected'), reason: z.string().max(1_000) }),
@@ -33,6 +39,8 @@ export const coordinatorMessageSchema = z.discriminatedUnion('kind', [
   }),
   /** End the load now and report what was done. */
   z.object({ kind: z.literal('stop'), shard: shardAttemptSchema, reason: z.string().max(200) }),
+  /** End all load of all shards now, those too that this coordinator does not know of. */
+  z.object({ kind: z.literal('halt'), reason: z.string().max(200) }),
   /** Intervals of this attempt with numbers up to and including `number` are stored. */
   z.object({ kind: z.literal('ack'), shard: shardAttemptSchema, number: z.int().min(0) }),
   /** The attempt is fenced: stop its load at once and forget its frames. */
