@@ -48,7 +48,7 @@ module.exports = {
       from: { path: '^libs/shared/', pathNot: test },
       to: {
         dependencyTypes: ['npm', 'npm-dev', 'npm-optional', 'npm-peer', 'npm-no-pkg'],
-        pathNot: npm('zod', 'hdr-histogram-js'),
+        pathNot: npm('zod', 'hdr-histogram-js', 'ipaddr.js'),
       },
     },
     {

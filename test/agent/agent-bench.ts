@@ -52,6 +52,7 @@ export class AgentBench {
       ...options,
     });
     this.later(() => agent.close());
+    queue.signWith((shard) => coordinator.signer.sign(shard, agent.id));
     return { agent, queue };
   }
 }

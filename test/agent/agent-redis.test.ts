@@ -54,11 +54,11 @@ async function join(cluster: Cluster, options: Partial<AgentOptions> = {}): Prom
 }
 
 interface ShardQueue {
-  /** Adds a shard and hands back its job's result, or rejects with the reason of its failure. */
+  /** Adds a shard, signed, and hands back its job's result, or rejects with the reason of its failure. */
   give(data: unknown): Promise<unknown>;
 }
 
-async function openQueue({ redis }: Cluster, agent: Agent): Promise<ShardQueue> {
+async function openQueue({ redis, coordinator }: Cluster, agent: Agent): Promise<ShardQueue> {
   const connection = new Redis(redis.url, { maxRetriesPerRequest: null });
   connection.on('error', () => undefined);
   toClose.push(() => Promise.resolve(connection.disconnect()));
@@ -74,7 +74,7 @@ async function openQueue({ redis }: Cluster, agent: Agent): Promise<ShardQueue> 
   await events.waitUntilReady();
   return {
     give: async (data) => {
-      const added = await queue.add('shard', data, { attempts: 1 });
+      const added = await queue.add('shard', coordinator.signer.sign(data, agent.id), { attempts: 1 });
       const result: unknown = await added.waitUntilFinished(events, 60_000);
       return result;
     },

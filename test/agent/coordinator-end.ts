@@ -15,13 +15,16 @@ import {
   decodeInterval,
   framesOf,
   type Interval,
+  OPEN_TARGETS,
   PROTOCOL_VERSION,
   type QueueAddress,
   ROUTES,
   type ShardAttempt,
   shardAttemptKey,
+  type TargetPolicyTexts,
 } from '@broadside/shared';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { TestSigner } from '../support/shard-signer.js';
 
 type Kind = AgentMessage['kind'];
 type MessageOf<K extends Kind> = Extract<AgentMessage, { kind: K }>;
@@ -33,6 +36,8 @@ export interface CoordinatorEndOptions {
   readonly port?: number;
   /** How far its clock is ahead of the agent's. */
   readonly clockAheadUs?: number;
+  /** Where it lets load go; everywhere unless told. */
+  readonly targets?: TargetPolicyTexts;
   readonly onHello?: (hello: MessageOf<'hello'>) => CoordinatorMessage;
 }
 
@@ -41,6 +46,8 @@ export class CoordinatorEnd {
   isAcknowledging = true;
   /** False: clock probes get no answer, as behind a dead connection. */
   isAnswering = true;
+  /** Signs the jobs that the agent believes. */
+  readonly signer = new TestSigner();
   readonly seen: AgentMessage[] = [];
   readonly #server: Server;
   readonly #sockets = new WebSocketServer({ noServer: true });
@@ -192,7 +199,15 @@ export class CoordinatorEnd {
 
   #welcome(): CoordinatorMessage {
     const queue = this.#options.queue ?? { kind: 'embedded' };
-    return { kind: 'welcome', protocol: PROTOCOL_VERSION, version: 'test', queue, heartbeatMs: 200 };
+    return {
+      kind: 'welcome',
+      protocol: PROTOCOL_VERSION,
+      version: 'test',
+      queue,
+      heartbeatMs: 200,
+      targets: this.#options.targets ?? OPEN_TARGETS,
+      shardKeys: [this.signer.publicKey],
+    };
   }
 
   #store(socket: WebSocket, interval: Interval): void {

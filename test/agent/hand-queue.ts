@@ -9,6 +9,12 @@ export class HandQueue implements ShardQueueWiring {
   isClosed = false;
   #give: ((data: unknown) => Promise<unknown>) | undefined;
   readonly #active = new Set<Promise<unknown>>();
+  #sign: (shard: unknown) => unknown = (shard) => shard;
+
+  /** From now on shards are signed so. */
+  signWith(sign: (shard: unknown) => unknown): void {
+    this.#sign = sign;
+  }
 
   createConsumer<D, R>(
     name: string,
@@ -30,8 +36,13 @@ export class HandQueue implements ShardQueueWiring {
     };
   }
 
-  /** Gives a job to the agent; the result is checked as the coordinator would. */
-  async give(data: unknown): Promise<ShardResult> {
+  /** Gives a shard to the agent, signed by its coordinator; the result is checked as that would. */
+  give(shard: unknown): Promise<ShardResult> {
+    return this.giveJob(this.#sign(shard));
+  }
+
+  /** Gives a job as it stands. */
+  async giveJob(data: unknown): Promise<ShardResult> {
     if (this.#give === undefined) throw new Error('the agent has no consumer yet');
     const active = this.#give(data);
     this.#active.add(active);

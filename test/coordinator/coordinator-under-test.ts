@@ -1,4 +1,5 @@
 /** A coordinator in this process with an embedded store, spoken to as any client does. */
+import { request } from 'node:http';
 import { type Coordinator, type CoordinatorOptions, startCoordinator } from '@broadside/coordinator';
 import {
   type AgentSummary,
@@ -57,6 +58,22 @@ export class CoordinatorUnderTest {
     });
     // The caller names what it expects; a wrong guess fails its assertions.
     return { status: response.status, body: (await response.json()) as T };
+  }
+
+  /** A path that is sent exactly as it stands. */
+  rawRequest(method: string, path: string): Promise<{ status: number; body: string }> {
+    return new Promise((resolve, reject) => {
+      const { port } = this.coordinator;
+      const asked = request({ host: '127.0.0.1', port, method, path }, (response) => {
+        let body = '';
+        response.setEncoding('utf8');
+        response.on('data', (chunk: string) => (body += chunk));
+        response.once('end', () => resolve({ status: response.statusCode ?? 0, body }));
+        response.once('error', reject);
+      });
+      asked.once('error', reject);
+      asked.end();
+    });
   }
 
   async post(given: PlanInput): Promise<string> {

@@ -28,8 +28,10 @@ import {
   type ShardAttempt,
   type ShardResult,
   shardAttemptKey,
+  shardOrderSchema,
   shardQueueOf,
   shardSchema,
+  signedShardSchema,
 } from '@broadside/shared';
 import { WebSocket } from 'ws';
 
@@ -99,7 +101,8 @@ export class SimulatedAgent {
     if (wiring === undefined) throw new Error('the simulated agent wants an embedded queue');
     agent.#consumer = wiring.createConsumer<unknown, ShardResult>(
       shardQueueOf(options.agentId),
-      ({ data }) => agent.#carryOut(shardSchema.parse(data)),
+      // Whether the signature is right, the tests of real agents tell.
+      ({ data }) => agent.#carryOut(shardIn(data)),
       { concurrency: options.slots },
     );
     return agent;
@@ -349,4 +352,9 @@ function spread(total: number, count: number): number[] {
     { length: count },
     (_, i) => Math.floor((total * (i + 1)) / count) - Math.floor((total * i) / count),
   );
+}
+
+function shardIn(data: unknown): Shard {
+  const { order } = signedShardSchema.parse(data);
+  return shardSchema.parse(shardOrderSchema.parse(JSON.parse(order)).shard);
 }

@@ -74,14 +74,14 @@ describe('places', () => {
   });
 
   it('asks the policy about a unix socket by its path', async () => {
-    const asked: string[] = [];
-    const isAllowed = (what: string): boolean => {
-      asked.push(what);
-      return false;
+    const asked: unknown[] = [];
+    const refusalOf = (place: unknown): string => {
+      asked.push(place);
+      return 'not that';
     };
     const plan = { target: 'http://app.test/', requests: 1, connections: 1, unixSocket: '/run/x.sock' };
-    await expect(runPlan(plan, { isAllowed })).rejects.toThrow('does not allow load on unix:/run/x.sock');
-    expect(asked).toEqual(['unix:/run/x.sock']);
+    await expect(runPlan(plan, { refusalOf })).rejects.toThrow('does not allow load on unix:/run/x.sock');
+    expect(asked).toEqual([{ unixSocket: '/run/x.sock' }]);
   });
 
   it.runIf(hasIpv6)('reaches an IPv6 address and names it in brackets', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { RunHooks } from '../../libs/engine/dist/testing/run-shard-against.js';
 import { type Certificates, makeCertificates } from '../support/certificates.js';
 import { canRun } from '../support/programs.js';
 import { ForwardProxy, type ForwardProxyOptions } from '../targets/forward-proxy.js';
@@ -66,9 +67,10 @@ describe('a proxy before an http target', () => {
 
   it('cannot be the way round the target policy', async () => {
     const { proxy, address } = await startedProxy();
-    const isAllowed = (asked: string): boolean => asked === '127.0.0.1';
+    const refusalOf: RunHooks['refusalOf'] = (place) =>
+      'host' in place && place.address === '127.0.0.1' ? undefined : 'not that';
     const plan = { target: 'http://192.0.2.1/', requests: 1, connections: 1, proxy: address };
-    await expect(runPlan(plan, { isAllowed })).rejects.toThrow('does not allow load on 192.0.2.1');
+    await expect(runPlan(plan, { refusalOf })).rejects.toThrow('does not allow load on 192.0.2.1');
     expect(proxy.requestLines).toEqual([]);
   });
 });

@@ -9,8 +9,10 @@ import {
   PROTOCOL_VERSION,
   ROUTES,
   shardAttemptKey,
+  shardOrderSchema,
   shardQueueOf,
   shardSchema,
+  signedShardSchema,
 } from '@broadside/shared';
 import { Worker } from 'bullmq';
 import { WebSocket } from 'ws';
@@ -94,7 +96,11 @@ export class ScaleAgent {
     );
     const consumer = new Worker(
       shardQueueOf(agentId),
-      ({ data }) => this.#carryOut(shardSchema.parse(data)),
+      // The tests of real agents look at signatures.
+      ({ data }) => {
+        const order = shardOrderSchema.parse(JSON.parse(signedShardSchema.parse(data).order));
+        return this.#carryOut(shardSchema.parse(order.shard));
+      },
       {
         connection: redis,
         prefix,
@@ -169,6 +175,7 @@ export class ScaleAgent {
         return;
       case 'stop':
       case 'fenced':
+      case 'halt':
       case 'rejected':
         throw new Error(`agent ${this.#options.agentId} was told: ${JSON.stringify(message)}`);
       case 'welcome':

@@ -219,7 +219,8 @@ export class VirtualAgent {
       this.#isGreeted = true;
       this.#failures = 0;
       this.#attempts.resend();
-    } else if (message.kind === 'acks') {
+    } else if (message.kind === 'halt') this.#attempts.stopAll(message.reason);
+    else if (message.kind === 'acks') {
       for (const ack of message.acks) this.#attempts.obey({ kind: 'ack', ...ack });
     } else if (message.kind !== 'rejected' && message.kind !== 'clock-reply') this.#attempts.obey(message);
     this.#attempts.pump();

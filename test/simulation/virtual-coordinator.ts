@@ -46,6 +46,7 @@ export class VirtualCoordinator {
       timers: this.timers,
       log: pino({ level: process.env['SIMULATION_LOG'] ?? 'silent' }),
       canResume: true,
+      gate: { assertAllowed: () => undefined, whyHeld: () => undefined },
     });
   }
 
@@ -123,6 +124,7 @@ export class VirtualCoordinator {
     switch (message.kind) {
       case 'heartbeat':
       case 'clock-offset':
+      case 'forged':
         return;
       case 'clock-probe':
         end.send({ kind: 'clock-reply', sentUs: message.sentUs, coordinatorUs: this.#time.clock.epochUs() });

@@ -298,6 +298,7 @@ describe.runIf(canRun('initdb', 'postgres'))('an empty database on a server', ()
         { name: '0003-plain-frames' },
         { name: '0004-access' },
         { name: '0005-audit' },
+        { name: '0006-settings' },
       ]);
       await Promise.all(stores.map((store) => store.close()));
     } finally {

@@ -1,6 +1,14 @@
 import { availableParallelism, hostname } from 'node:os';
 import { type Clock, monotonicClock, TRANSPORT_WISHES, type TransportWish } from '@broadside/engine/host';
-import { BroadsideError, type Labels, LIMITS, labelsSchema } from '@broadside/shared';
+import {
+  BroadsideError,
+  type Labels,
+  LIMITS,
+  labelsSchema,
+  OPEN_TARGETS,
+  parseTargetRule,
+  type TargetPolicyTexts,
+} from '@broadside/shared';
 import { type Logger, pino } from 'pino';
 import type { ShardQueueWiring } from './queue/shard-queue-wiring.js';
 
@@ -43,6 +51,11 @@ export interface AgentOptions {
   readonly redisUrl?: string;
   /** How the engines speak to plain TCP targets; unless told the fastest way that works here. */
   readonly transport?: TransportWish;
+  /**
+   * Where this machine lets load go, whatever its coordinator allows; absent: everywhere but to link-local and
+   * metadata addresses, which must be named.
+   */
+  readonly targets?: Partial<TargetPolicyTexts>;
   /** Nothing is logged unless given: whoever starts the agent owns the terminal. */
   readonly logger?: Logger;
   /** How long the first connection, to the coordinator and then to Redis, is tried; 10 s unless told. */
@@ -59,9 +72,10 @@ export interface CheckedOptions
   extends Required<
     Omit<
       AgentOptions,
-      'coordinatorUrl' | 'queue' | 'redisUrl' | 'nameOf' | 'trust' | 'weight' | 'capacityFile'
+      'coordinatorUrl' | 'queue' | 'redisUrl' | 'nameOf' | 'trust' | 'weight' | 'capacityFile' | 'targets'
     >
   > {
+  readonly targets: TargetPolicyTexts;
   readonly coordinatorUrl: URL;
   readonly queue: ShardQueueWiring | undefined;
   readonly redisUrl: string | undefined;
@@ -113,11 +127,20 @@ export function checkOptions(options: AgentOptions): CheckedOptions {
     redisUrl,
     trust: options.trust,
     transport,
+    targets: checkTargets(options.targets),
     logger,
     connectTimeoutMs: options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
     clock,
     random,
   };
+}
+
+function checkTargets({ allow = [], deny = [] }: Partial<TargetPolicyTexts> = {}): TargetPolicyTexts {
+  for (const text of [...allow, ...deny]) {
+    const rule = parseTargetRule(text);
+    if (typeof rule === 'string') throw new BroadsideError('invalid', `the target rule ${text}: ${rule}`);
+  }
+  return { allow: allow.length === 0 ? OPEN_TARGETS.allow : allow, deny };
 }
 
 function urlOf(text: string): URL | undefined {

@@ -1,17 +1,27 @@
 /** The life of an agent: connect, greet, take shards, drain, leave. */
 
 import { randomUUID } from 'node:crypto';
-import { BROADSIDE_VERSION, BroadsideError, PROTOCOL_VERSION, type QueueAddress } from '@broadside/shared';
+import {
+  BROADSIDE_VERSION,
+  BroadsideError,
+  PROTOCOL_VERSION,
+  type QueueAddress,
+  type TargetPolicyTexts,
+} from '@broadside/shared';
 import { type AgentOptions, type CheckedOptions, checkOptions } from './agent-options.js';
 import { knownCapacity } from './capacity/known-capacity.js';
 import { checkShardFits } from './machine/check-shard-fits.js';
 import { describeMachine } from './machine/describe-machine.js';
+import { ForgedJobs } from './queue/forged-jobs.js';
 import { connectRedisWiring } from './queue/redis-wiring.js';
 import { createShardConsumer } from './queue/shard-consumer.js';
+import { ShardOrders } from './queue/shard-orders.js';
 import type { ShardQueueConsumer, ShardQueueWiring } from './queue/shard-queue-wiring.js';
+
 import { ATTEMPT_TIMEOUTS, ShardAttempts } from './shard-attempts.js';
 import { SlotPool } from './slot/slot-pool.js';
 import { systemTimers } from './timers.js';
+import { LonelyLoad } from './uplink/lonely-load.js';
 import { Uplink } from './uplink/uplink.js';
 import { within } from './within.js';
 
@@ -40,6 +50,13 @@ export interface Agent {
 }
 
 const ENGINE_THREAD = new URL('./slot/engine-thread.js', import.meta.url);
+/** Of a coordinator that says nothing about targets. */
+const NO_TARGETS: TargetPolicyTexts = { allow: [], deny: [] };
+/** The measurement of this machine loads a target of its own. */
+const OWN_LOOPBACK = {
+  coordinator: { allow: ['loopback'], deny: [] },
+  agent: { allow: ['loopback'], deny: [] },
+};
 const STOP_TIMEOUT_MS = 5_000;
 const DRAIN_TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = 2_000;
@@ -68,8 +85,13 @@ class RunningAgent implements Agent {
   readonly #uplink: Uplink;
   readonly #attempts: ShardAttempts;
   #name: string;
+  readonly #lonely = new LonelyLoad(systemTimers, (reason) => this.#attempts.stopAll(reason));
+  readonly #orders: ShardOrders;
+  readonly #forged: ForgedJobs;
   #consumer: ShardQueueConsumer | undefined;
   #queue: QueueAddress | undefined;
+  /** The coordinator's target policy, as its last welcome said. */
+  #targets: TargetPolicyTexts = NO_TARGETS;
   #closeQueue: () => void = () => undefined;
   #leaving: Promise<void> | undefined;
   #lastError: BroadsideError | undefined;
@@ -92,8 +114,11 @@ class RunningAgent implements Agent {
       stopTimeoutMs: STOP_TIMEOUT_MS,
     });
     this.#uplink = this.#createUplink();
+    this.#orders = new ShardOrders({ agentId: this.id, coordinatorUs: () => this.#uplink.coordinatorUs });
+    this.#forged = new ForgedJobs(options.clock, (message) => this.#uplink.send(message), logger);
     this.#attempts = new ShardAttempts({
-      runInSlot: (shard, events) => this.#pool.run(shard, events),
+      runInSlot: (shard, events) =>
+        this.#pool.run(shard, events, { coordinator: this.#targets, agent: options.targets }),
       preflight: checkShardFits,
       uplink: this.#uplink,
       logger,
@@ -121,8 +146,10 @@ class RunningAgent implements Agent {
         wiring,
         agentId: this.id,
         slots: this.slots,
+        orders: this.#orders,
         onShard: (shard) => this.#attempts.carryOut(shard),
         onInvalid: (attempt, fatal) => this.#attempts.refuseInvalid(attempt, fatal),
+        onForged: (reason) => this.#forged.note(reason),
       });
       if (!(await within(this.#options.connectTimeoutMs, this.#consumer.waitUntilReady()))) {
         throw new BroadsideError('unavailable', 'the queue of the coordinator does not answer', {
@@ -146,7 +173,7 @@ class RunningAgent implements Agent {
     if (capacityFile === undefined || weight !== undefined) return;
     this.#capacityHz = await knownCapacity({
       file: capacityFile,
-      runInSlot: (shard, events) => this.#pool.run(shard, events),
+      runInSlot: (shard, events) => this.#pool.run(shard, events, OWN_LOOPBACK),
       machine: this.#machine,
       settings: { slots: this.slots, transport, version: BROADSIDE_VERSION },
       logger,
@@ -191,12 +218,17 @@ class RunningAgent implements Agent {
       attempts: () => this.#attempts.list(),
       freeSlots: () => (this.#leaving === undefined ? this.#pool.freeCount : 0),
       events: {
-        onWelcome: ({ queue, name }) => {
+        onWelcome: ({ queue, name, targets, shardKeys = [] }) => {
           this.#beCalled(name ?? this.#options.name);
+          this.#lonely.coordinatorIsThere();
+          this.#orders.trust(shardKeys);
+          this.#targets = targets ?? NO_TARGETS;
           this.#attempts.resend();
           this.#checkQueue(queue);
         },
         onOrder: (order) => this.#attempts.obey(order),
+        onHalt: (reason) => this.#attempts.stopAll(reason),
+        onAway: () => this.#lonely.coordinatorIsAway(),
         onRoom: () => this.#attempts.pump(),
         onRejected: (error) => this.#giveUp(error),
       },
@@ -282,6 +314,7 @@ class RunningAgent implements Agent {
     await this.#pool.close();
     await this.#uplink.close();
     const undelivered = this.#attempts.list().length;
+    this.#lonely.coordinatorIsThere();
     this.#attempts.close();
     return undelivered;
   }

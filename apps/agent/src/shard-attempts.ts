@@ -200,6 +200,13 @@ export class ShardAttempts {
     for (const { run } of this.#live.values()) run?.stop();
   }
 
+  /** Stops the load of all shards; what they did is delivered as always. */
+  stopAll(reason: string): void {
+    const running = [...this.#live.values()].filter(({ run }) => run !== undefined);
+    if (running.length > 0) this.#options.logger.warn(`stopping ${running.length} shards: ${reason}`);
+    for (const { run } of running) run?.stop();
+  }
+
   /** Resolves when no attempt is left, or when `timeoutMs` is over. */
   settled(timeoutMs: number): Promise<void> {
     if (this.#live.size === 0) return Promise.resolve();

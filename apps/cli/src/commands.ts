@@ -59,6 +59,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./commands/audit.js'),
   },
   {
+    name: 'kill',
+    summary: 'stop all load of a cluster at once, and keep new runs away',
+    loadHelp: () => import('./help/kill.help.js'),
+    load: () => import('./commands/kill.js'),
+  },
+  {
     name: 'doctor',
     summary: 'what this machine is, and whether it could carry a load',
     loadHelp: () => import('./help/doctor.help.js'),

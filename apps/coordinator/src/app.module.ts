@@ -11,6 +11,8 @@ import { HealthController } from './health/health.controller.js';
 import { Health } from './health/health.js';
 import { RunController } from './run/run.controller.js';
 import { RunService } from './run/run.service.js';
+import { KillController } from './safety/kill.controller.js';
+import { KillSwitch } from './safety/kill-switch.js';
 
 /** What the controllers need of the parts that were built beside Nest. */
 export interface AppParts {
@@ -20,6 +22,7 @@ export interface AppParts {
   readonly tokens: TokenService;
   readonly tickets: Tickets;
   readonly audit: AuditLog;
+  readonly killSwitch: KillSwitch;
 }
 
 /**
@@ -37,6 +40,7 @@ export class AppModule {
         TokenController,
         TicketController,
         AuditController,
+        KillController,
         HealthController,
       ],
       providers: [
@@ -45,6 +49,7 @@ export class AppModule {
         { provide: TokenService, useFactory: async () => (await parts).tokens },
         { provide: AuditLog, useFactory: async () => (await parts).audit },
         { provide: Tickets, useFactory: async () => (await parts).tickets },
+        { provide: KillSwitch, useFactory: async () => (await parts).killSwitch },
         { provide: Health, useFactory: async () => (await parts).health },
       ],
     };

@@ -1,5 +1,11 @@
 /** All parts of a coordinator that are behind its doors, put together. */
-import { type QueueAddress, ROUTES } from '@broadside/shared';
+import {
+  type KillState,
+  type LoadCeilings,
+  type QueueAddress,
+  ROUTES,
+  targetPolicyOf,
+} from '@broadside/shared';
 import type { Logger } from 'pino';
 import type { Access } from './access/access.js';
 import type { Tickets } from './access/tickets.js';
@@ -22,6 +28,12 @@ import { QUEUE_PREFIX } from './queue-prefix.js';
 import { OldRuns } from './run/old-runs.js';
 import { RunRepository } from './run/run.repository.js';
 import { RunService } from './run/run.service.js';
+import { KillSwitch, loadKillState } from './safety/kill-switch.js';
+import { PlanGate } from './safety/plan-gate.js';
+import { SettingsRepository } from './safety/settings.repository.js';
+import { ShardSigner } from './safety/shard-signer.js';
+import { openSigningKeys, type SigningKeys } from './safety/signing-keys.js';
+import { targetRulesOf } from './safety/target-rules.js';
 import { ShardQueue } from './shard/shard-queue.js';
 import type { Store } from './storage/store.js';
 import { StorePatience } from './storage/store-patience.js';
@@ -31,6 +43,8 @@ export interface PartsInput {
   readonly store: Store;
   readonly wiring: QueueWiring;
   readonly access: Access;
+  readonly keys: SigningKeys;
+  readonly killState: KillState;
   readonly log: Logger;
 }
 
@@ -45,6 +59,7 @@ export interface Parts {
   readonly tokens: TokenService;
   readonly tickets: Tickets;
   readonly audit: AuditLog;
+  readonly killSwitch: KillSwitch;
 }
 
 /** What there is when store and queue are open. */
@@ -53,14 +68,31 @@ export interface Building {
   readonly parts: Parts;
 }
 
-export function buildParts({ config, store, wiring, access, log }: PartsInput): Parts {
+/** What an earlier coordinator on the same store has left, or what this one begins with. */
+export async function loadState(store: Store): Promise<Pick<PartsInput, 'keys' | 'killState'>> {
+  const settings = new SettingsRepository(store);
+  return { keys: await openSigningKeys(settings, Date.now()), killState: await loadKillState(settings) };
+}
+
+export function buildParts(input: PartsInput): Parts {
+  const { config, store, wiring, access, keys, log } = input;
   const events = new CoordinatorEvents();
   const registry = new AgentRegistry(systemClock);
   const patience = new StorePatience({ log });
   const intervals = new IntervalRepository(store, patience);
   const writer = new IntervalWriter(intervals, log);
-  const queue = new ShardQueue(wiring, log);
-  const runs = new RunService({
+  const queue = new ShardQueue(wiring, new ShardSigner(keys.privateKey, systemClock), log);
+  const targets = targetRulesOf(config);
+  const killSwitch = new KillSwitch(input.killState, {
+    settings: new SettingsRepository(store),
+    registry,
+    events,
+    stopRuns: (reason) => runs.stopAll(reason),
+    now: () => new Date(),
+    log,
+  });
+  const runs: RunService = new RunService({
+    gate: new PlanGate({ targets: targetPolicyOf(targets), ceilings: ceilingsOf(config), killSwitch }),
     registry,
     queue,
     writer,
@@ -79,6 +111,8 @@ export function buildParts({ config, store, wiring, access, log }: PartsInput): 
     events,
     writer,
     queue: queueAddressOf(config),
+    targets,
+    shardKeys: keys.publicKeys,
     clock: systemClock,
     log,
   });
@@ -111,7 +145,17 @@ export function buildParts({ config, store, wiring, access, log }: PartsInput): 
     tokens,
     tickets: access.tickets,
     audit,
+    killSwitch,
     health: new Health(store, queue, runs),
+  };
+}
+
+function ceilingsOf(config: Config): LoadCeilings {
+  return {
+    runRate: config.maxRunRate,
+    clusterRate: config.maxRate,
+    runConnections: config.maxRunConnections,
+    clusterConnections: config.maxConnections,
   };
 }
 

@@ -95,6 +95,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Coo
   });
   await openAccess({ config, registry: access.registry, tokens: parts.tokens, joinToken, now });
   await parts.runs.open();
+  await parts.killSwitch.enforce();
   await listen(() => app.listen(config.port, config.host), config);
   logger.endStart();
   // A TCP server that listens has an address with a port.
@@ -169,7 +170,7 @@ async function buildWhenOpen(
   opening: Opening,
   given: Pick<PartsInput, 'config' | 'access' | 'log'>,
 ): Promise<Building> {
-  const [{ buildParts }, store] = await Promise.all([
+  const [{ buildParts, loadState }, store] = await Promise.all([
     import('./build-parts.js'),
     opening.store,
     // Heavy; it comes into memory while the store starts.
@@ -177,8 +178,11 @@ async function buildWhenOpen(
   ]);
   // The queue may be lost while the parts are being built, when there are no runs yet.
   const built: { parts?: Parts } = {};
-  const wiring = await opening.openQueue(store, (where) => built.parts?.runs.queueLost(where));
-  const parts = buildParts({ ...given, store, wiring });
+  const [wiring, state] = await Promise.all([
+    opening.openQueue(store, (where) => built.parts?.runs.queueLost(where)),
+    loadState(store),
+  ]);
+  const parts = buildParts({ ...given, ...state, store, wiring });
   built.parts = parts;
   return { wiring, parts };
 }

@@ -184,7 +184,7 @@ describe('time', () => {
     const run = runShard({
       shard: shardFor(target.port, { requests: 3 }),
       control,
-      isAllowed: () => true,
+      refusalOf: () => undefined,
       sink: {
         onReady: () => control.start(startAtUs),
         onRefused: () => undefined,
@@ -395,7 +395,7 @@ describe('targets that cannot be connected to', () => {
 
   it('refuses a target that the policy does not allow, and one that has no address', async () => {
     const shard = shardFor(80, { requests: 1 });
-    await expect(runShardAgainst(shard, { isAllowed: () => false })).rejects.toThrow(/policy does not allow/);
+    await expect(runShardAgainst(shard, { refusalOf: () => 'so' })).rejects.toThrow(/policy does not allow/);
     const lookup = (): Promise<never> => Promise.reject(Object.assign(new Error('x'), { code: 'ENOTFOUND' }));
     const named = shardFor(80, { requests: 1, target: { host: 'no-such-name.test' } });
     await expect(runShardAgainst(named, { lookup })).rejects.toThrow(/cannot resolve no-such-name.test/);
@@ -463,7 +463,7 @@ describe('probe', () => {
     const run = runShard({
       shard: shardFor(target.port, { requests: 4, probe: true }),
       control,
-      isAllowed: () => true,
+      refusalOf: () => undefined,
       sink: {
         onReady: () => control.probe(),
         onRefused: () => undefined,
@@ -511,7 +511,7 @@ describe('stop', () => {
     const run = runShard({
       shard: shardFor(1, { requests: 7 }),
       control,
-      isAllowed: () => true,
+      refusalOf: () => undefined,
       sink: {
         onReady: () => undefined,
         onRefused: () => undefined,

@@ -24,7 +24,7 @@ import type { ProbeOutcome } from './load-events.js';
 import { prepareConnections } from './prepare-connections.js';
 import { IntervalClock } from './recorder/interval-clock.js';
 import { Recorder } from './recorder/recorder.js';
-import { type Lookup, systemLookup } from './resolve-target.js';
+import { type Lookup, systemLookup, type TargetCheck } from './resolve-target.js';
 import { COMMAND, type ShardControl } from './shard-control.js';
 import type { OpenTransportOptions } from './transport/open-transport.js';
 import { TlsSettingsError } from './transport/socket/tls-dialing.js';
@@ -76,7 +76,7 @@ export interface ShardRunOptions {
   readonly control: ShardControl;
   readonly sink: ShardSink;
   /** The target policy, asked about each resolved address. */
-  readonly isAllowed: (address: string) => boolean;
+  readonly refusalOf: TargetCheck;
   readonly lookup?: Lookup;
   readonly clock?: Clock;
   readonly openTransport?: (options: OpenTransportOptions) => Transport;
@@ -113,8 +113,8 @@ interface Prepared {
 }
 
 async function prepare(options: ShardRunOptions): Promise<Prepared | { ok: false; fatal: Fatal }> {
-  const { shard, isAllowed, lookup = systemLookup, clock = monotonicClock } = options;
-  const connections = await prepareConnections(shard, { lookup, isAllowed });
+  const { shard, refusalOf, lookup = systemLookup, clock = monotonicClock } = options;
+  const connections = await prepareConnections(shard, { lookup, refusalOf });
   if (!connections.ok) return connections;
   const { destination, ...names } = connections;
   const open = options.openTransport ?? ((given) => new SocketTransport(given));

@@ -2,16 +2,22 @@
 import { Buffer } from 'node:buffer';
 import { createServer, isIP } from 'node:net';
 import { type Fatal, peerNameOf, type Shard } from '@broadside/shared/engine';
-import { type Lookup, type ResolvedAddress, resolveTarget } from './resolve-target.js';
+import {
+  type Lookup,
+  type ResolvedAddress,
+  resolveTarget,
+  type TargetCheck,
+  type TargetHost,
+} from './resolve-target.js';
 import type { OpenTransportOptions } from './transport/open-transport.js';
 
 export interface PrepareOptions {
   readonly lookup: Lookup;
   /**
-   * The target policy, asked about each address that is connected to, as `unix:/path` about a unix socket, and
-   * about the target itself where a proxy would connect to it and it can be resolved here.
+   * Asked about each address that is connected to, about a unix socket, and about the target itself where a proxy
+   * would connect to it.
    */
-  readonly isAllowed: (address: string) => boolean;
+  readonly refusalOf: TargetCheck;
 }
 
 export type PreparedConnections =
@@ -44,13 +50,14 @@ export async function prepareConnections(
   const locals = await localAddressesOf(connection.bind ?? []);
   if (!locals.ok) return locals;
   const families = new Set<number>(locals.addresses.map(({ family }) => family));
-  const resolution = await resolveTarget(place.host, {
+  const resolution = await resolveTarget(place, {
     ...options,
     ...(families.size === 0 ? {} : { families }),
   });
   if (!resolution.ok) return resolution;
-  if (proxy !== undefined && !(await isAllowedBehindProxy(target.host, options))) {
-    return refused('NOT_ALLOWED', `the target policy does not allow load on ${target.host}`);
+  const behind = proxy === undefined ? undefined : await refusalBehindProxy(target, options);
+  if (behind !== undefined) {
+    return refused('NOT_ALLOWED', `the target policy does not allow load on ${target.host}: ${behind}`);
   }
   const { usable, addresses } = resolution;
   const used = connection.addresses === 'spread' ? rotated(usable, shardIndex) : [usable[0]];
@@ -77,10 +84,13 @@ export async function prepareConnections(
 function prepareUnix(
   unixPath: string,
   common: Pick<OpenTransportOptions, 'tls' | 'socketBufferBytes'>,
-  { isAllowed }: PrepareOptions,
+  { refusalOf }: PrepareOptions,
 ): PreparedConnections {
   const name = `unix:${unixPath}`;
-  if (!isAllowed(name)) return refused('NOT_ALLOWED', `the target policy does not allow load on ${name}`);
+  const why = refusalOf({ unixSocket: unixPath });
+  if (why !== undefined) {
+    return refused('NOT_ALLOWED', `the target policy does not allow load on ${name}: ${why}`);
+  }
   const shown = unixPath.length > 64 ? `${unixPath.slice(0, 63)}…` : unixPath;
   return {
     ok: true,
@@ -92,16 +102,25 @@ function prepareUnix(
   };
 }
 
-/** A proxy must not be the way round the policy. A name that only the proxy can resolve is the proxy's affair. */
-async function isAllowedBehindProxy(host: string, { lookup, isAllowed }: PrepareOptions): Promise<boolean> {
-  if (isIP(host) !== 0) return isAllowed(host);
+/**
+ * A proxy must not be the way round the policy. It looks the name up itself, and may take any of the addresses: all
+ * of them must be allowed. A name that only the proxy can resolve is judged by itself.
+ */
+async function refusalBehindProxy(
+  { host, port }: TargetHost,
+  { lookup, refusalOf }: PrepareOptions,
+): Promise<string | undefined> {
+  let found: readonly Pick<ResolvedAddress, 'address'>[];
   try {
-    const found = await lookup(host);
-    return found.length === 0 || found.some(({ address }) => isAllowed(address));
+    found = isIP(host) === 0 ? await lookup(host) : [{ address: host }];
   } catch {
     // Not resolvable here is what proxies are often for.
-    return true;
+    found = [];
   }
+  if (found.length === 0) return refusalOf({ host, port });
+  return found
+    .map(({ address }) => refusalOf({ host, port, address }))
+    .find((refusal) => refusal !== undefined);
 }
 
 type LocalAddresses =

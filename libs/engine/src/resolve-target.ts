@@ -1,6 +1,6 @@
 import { lookup as dnsLookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import type { Fatal } from '@broadside/shared/engine';
+import type { AskedPlace, Fatal } from '@broadside/shared/engine';
 
 export interface ResolvedAddress {
   readonly address: string;
@@ -10,12 +10,20 @@ export interface ResolvedAddress {
 /** All addresses of a name; throws with a `code` such as `ENOTFOUND` as `dns.lookup` does. */
 export type Lookup = (host: string) => Promise<readonly ResolvedAddress[]>;
 
+/** The target policy: undefined where load may go, else a clause that says why it may not. */
+export type TargetCheck = (place: AskedPlace) => string | undefined;
+
 export interface ResolveOptions {
   readonly lookup: Lookup;
-  /** The target policy, asked about each address and not about the name: names can point anywhere. */
-  readonly isAllowed: (address: string) => boolean;
+  /** Asked about each address, because names can point anywhere. */
+  readonly refusalOf: TargetCheck;
   /** Only addresses of these families can be used; absent: both. */
   readonly families?: ReadonlySet<number>;
+}
+
+export interface TargetHost {
+  readonly host: string;
+  readonly port: number;
 }
 
 export type Resolution =
@@ -36,10 +44,14 @@ export const systemLookup: Lookup = async (host) => {
 };
 
 /**
- * Resolves the target's name once, before any load. Of several addresses the first allowed one is used, IPv4
- * before IPv6: `localhost` has both on most machines, and few servers that people try out listen on ::1.
+ * Resolves the target's name once, before any load: what is connected to later are the addresses that were checked
+ * here, whatever the name says by then. Of several addresses the first allowed one is used, IPv4 before IPv6:
+ * `localhost` has both on most machines, and few servers that people try out listen on ::1.
  */
-export async function resolveTarget(host: string, options: ResolveOptions): Promise<Resolution> {
+export async function resolveTarget(
+  { host, port }: TargetHost,
+  options: ResolveOptions,
+): Promise<Resolution> {
   const family = isIP(host);
   let found: readonly ResolvedAddress[];
   if (family !== 0) found = [{ address: host, family: family === 6 ? 6 : 4 }];
@@ -60,10 +72,12 @@ export async function resolveTarget(host: string, options: ResolveOptions): Prom
     const message = `${host} (${addresses.join(', ')}) has no address of the family of the addresses to bind`;
     return refused('EAFNOSUPPORT', message);
   }
-  const [used, ...more] = fitting.filter((a) => options.isAllowed(a.address));
+  const refusals = fitting.map(({ address }) => options.refusalOf({ host, port, address }));
+  const [used, ...more] = fitting.filter((_, i) => refusals[i] === undefined);
   if (used === undefined) {
     const what = addresses.join(', ');
-    return refused('NOT_ALLOWED', `the target policy does not allow load on ${host} (${what})`);
+    const why = refusals[0] ?? '';
+    return refused('NOT_ALLOWED', `the target policy does not allow load on ${host} (${what}): ${why}`);
   }
   return { ok: true, used, usable: [used, ...more], addresses };
 }

@@ -9,6 +9,8 @@ export const ERROR_STATUS = {
   invalid: 400,
   /** No token, or a wrong one. */
   unauthorized: 401,
+  /** The policy of the cluster does not allow what the plan asks for. */
+  notAllowed: 403,
   /** The token is known, but its role may not do that. */
   forbidden: 403,
   /** No such run or route. */

@@ -46,6 +46,11 @@ export const LIMITS = {
   maxFirstReplyBytes: 8_191,
   /** Most rows of `ab`'s file of samples, about 45 MB. */
   maxAbSamples: 1_000_000,
+  /** Longest name in the domain name system (RFC 1035 2.3.4, as text). */
+  maxHostLength: 253,
+  /** Rules of one kind in a target policy, and the longest of them: a name with two ports. */
+  maxTargetRules: 256,
+  maxTargetRuleLength: 300,
   /** Longest target address. */
   maxTargetLength: 8_192,
   /** Largest accepted header block of a reply unless the plan says otherwise. */
@@ -73,6 +78,14 @@ export const LIMITS = {
   /** Silence after which an agent counts as lost (design section 6). */
   agentSilenceMs: 3_000,
   heartbeatMs: 1_000,
+  /** How long an agent goes on with its load while nobody can reach it to stop it. */
+  lonelyLoadMs: 60_000,
+  /** How long a signed shard job can be taken; the longest way through a queue whose Redis was away. */
+  shardOrderLifeMs: 600_000,
+  /** Largest signed shard job: a body of text whose every byte is escaped, certificates, header lines. */
+  maxShardOrderLength: 8_388_608,
+  /** Keys that sign shard jobs at a time: the one in use, and one whose jobs may still be in a queue. */
+  maxShardKeys: 4,
   /** Longest time from the first claimed shard to the last one ready. */
   readyTimeoutMs: 30_000,
   /** Time between the order to start and the start: must cover the slowest way from coordinator to agent. */

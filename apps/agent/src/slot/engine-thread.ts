@@ -2,8 +2,13 @@
 
 import { parentPort, type TransferListItem, workerData } from 'node:worker_threads';
 import { chooseTransport, runShard, ShardControl, type ShardEnd, type ShardRun } from '@broadside/engine';
-import { encodeInterval, encodeTotals, type Fatal, type Shard } from '@broadside/shared/engine';
-import { isAllowedAddress } from './address-policy.js';
+import {
+  encodeInterval,
+  encodeTotals,
+  type Fatal,
+  refusalOf,
+  targetPolicyOf,
+} from '@broadside/shared/engine';
 import { shardResultOf } from './shard-result.js';
 import type { SlotMessage, ThreadMessage, ThreadSettings } from './thread-message.js';
 
@@ -15,17 +20,23 @@ const settings = workerData as ThreadSettings;
 const transport = await chooseTransport(settings.transport);
 let run: ShardRun | undefined;
 
+type RunMessage = Extract<SlotMessage, { kind: 'run' }>;
+
 function tell(message: ThreadMessage, moved: readonly TransferListItem[] = []): void {
   port.postMessage(message, moved);
 }
 
-async function carryOut(shard: Shard, memory: SharedArrayBuffer): Promise<void> {
+async function carryOut({ shard, policies, control }: RunMessage): Promise<void> {
+  const checked = {
+    coordinator: targetPolicyOf(policies.coordinator),
+    agent: targetPolicyOf(policies.agent),
+  };
   let end: ShardEnd | undefined;
   let refusal: Fatal | undefined;
   run = runShard({
     shard,
-    control: new ShardControl(memory),
-    isAllowed: isAllowedAddress,
+    control: new ShardControl(control),
+    refusalOf: (place) => refusalOf(checked, place),
     openTransport: (given) => transport.open(given),
     sink: {
       onReady: () => tell({ kind: 'ready' }),
@@ -57,7 +68,7 @@ port.on('message', (message: SlotMessage) => {
     run?.wake();
     return;
   }
-  carryOut(message.shard, message.control).catch((error: unknown) => {
+  carryOut(message).catch((error: unknown) => {
     tell({
       kind: 'failed',
       message: error instanceof Error ? (error.stack ?? error.message) : String(error),

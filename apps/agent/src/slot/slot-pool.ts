@@ -2,6 +2,7 @@ import type { TransportWish } from '@broadside/engine/host';
 import type { Shard } from '@broadside/shared';
 import type { Logger } from 'pino';
 import { Slot, type SlotEvents, type SlotRun } from './slot.js';
+import type { TargetPolicies } from './thread-message.js';
 
 export interface SlotPoolOptions {
   readonly slots: number;
@@ -39,10 +40,10 @@ export class SlotPool {
   }
 
   /** Runs a shard in a free slot. @throws Error when there is none. */
-  run(shard: Shard, events: SlotEvents): SlotRun {
+  run(shard: Shard, events: SlotEvents, policies: TargetPolicies): SlotRun {
     const slot = this.#slots.find((candidate) => candidate.isFree);
     if (slot === undefined) throw new Error('no slot is free');
-    return slot.run(shard, events);
+    return slot.run(shard, events, policies);
   }
 
   /** Ends all threads; shards that are still in them leave with a fatal error. */

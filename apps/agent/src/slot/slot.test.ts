@@ -8,6 +8,7 @@ import {
   type Interval,
   ledgerProblems,
   newCounters,
+  OPEN_TARGETS,
   PROTOCOL_VERSION,
   type Shard,
 } from '@broadside/shared';
@@ -51,6 +52,8 @@ const shard: Shard = {
   onSocketError: 'continue',
   probe: false,
 };
+
+const policies = { coordinator: OPEN_TARGETS, agent: OPEN_TARGETS };
 
 /** 400 sent in the first second, 390 of them answered, 10 connections open. */
 function firstSecond(): Interval {
@@ -111,18 +114,19 @@ function fatalOf(end: SlotEnd): { code: string; message: string } | undefined {
 describe('Slot', () => {
   it('turns a thread that throws into a result with a fatal error, and is free again', async () => {
     const slot = slotWith(threadThat(`throw new Error('bad engine')`));
-    const end = await slot.run(shard, watch()).ended;
+    const end = await slot.run(shard, watch(), policies).ended;
     expect(fatalOf(end)).toMatchObject({ code: 'ENGINE' });
     expect(fatalOf(end)?.message).toContain('bad engine');
     expect(slot.isFree).toBe(true);
   });
 
   it('does the same for a thread that exits, and for one whose script cannot be loaded', async () => {
-    const exits = await slotWith(threadThat('process.exit(7)')).run(shard, watch()).ended;
+    const exits = await slotWith(threadThat('process.exit(7)')).run(shard, watch(), policies).ended;
     expect(fatalOf(exits)?.code).toBe('ENGINE');
     const broken = await slotWith(new URL('data:text/javascript,import "nowhere-to-be-found"')).run(
       shard,
       watch(),
+      policies,
     ).ended;
     expect(fatalOf(broken)?.code).toBe('ENGINE');
   });
@@ -132,7 +136,7 @@ describe('Slot', () => {
     const slot = slotWith(threadThat(`parentPort.postMessage({ kind: 'ready' }); process.exit(runs)`));
     for (let round = 0; round < 3; round++) {
       const watched = watch();
-      await slot.run(shard, watched).ended;
+      await slot.run(shard, watched, policies).ended;
       expect(watched.heard).toEqual(['ready']);
     }
   });
@@ -147,7 +151,7 @@ describe('Slot', () => {
         process.exit(1);
       `),
     );
-    const end = await slot.run(shard, watched).ended;
+    const end = await slot.run(shard, watched, policies).ended;
     if (end.kind !== 'ended') throw new Error('no result');
     const totals = decodeTotals(Buffer.from(end.result.totals, 'base64'));
     expect(totals).toMatchObject({ runId: 'r1', shardIndex: 3, intervals: 2 });
@@ -167,7 +171,7 @@ describe('Slot', () => {
 
   it('terminates a thread that does not obey a stop within the bound, and says so', async () => {
     const slot = slotWith(threadThat('for (;;);'), 200);
-    const run = slot.run(shard, watch());
+    const run = slot.run(shard, watch(), policies);
     run.stop();
     expect(fatalOf(await run.ended)?.message).toContain('did not end within 200 ms');
     expect(slot.isFree).toBe(true);
@@ -187,7 +191,7 @@ describe('Slot', () => {
         resolve();
       };
     });
-    const run = slot.run(shard, watched);
+    const run = slot.run(shard, watched, policies);
     await isHeld;
     run.stop();
     expect(fatalOf(await run.ended)?.message).toContain('did not end within 50 ms');
@@ -211,7 +215,7 @@ describe('Slot', () => {
 
   it('lets a shard leave when it is closed, whatever its thread does', async () => {
     const slot = slotWith(threadThat('for (;;);'));
-    const run = slot.run(shard, watch());
+    const run = slot.run(shard, watch(), policies);
     await slot.close();
     expect(fatalOf(await run.ended)?.message).toContain('the agent was closed');
     expect(slot.isFree).toBe(false);
@@ -219,9 +223,9 @@ describe('Slot', () => {
 
   it('takes one shard at a time', () => {
     const slot = slotWith(threadThat(''));
-    slot.run(shard, watch());
+    slot.run(shard, watch(), policies);
     expect(slot.isFree).toBe(false);
-    expect(() => slot.run(shard, watch())).toThrow('taken');
+    expect(() => slot.run(shard, watch(), policies)).toThrow('taken');
   });
 });
 
@@ -237,9 +241,9 @@ describe('SlotPool', () => {
     open.push(pool);
     await pool.warmUp();
     expect(pool.freeCount).toBe(2);
-    pool.run(shard, watch());
-    pool.run(shard, watch());
+    pool.run(shard, watch(), policies);
+    pool.run(shard, watch(), policies);
     expect(pool.freeCount).toBe(0);
-    expect(() => pool.run(shard, watch())).toThrow('no slot is free');
+    expect(() => pool.run(shard, watch(), policies)).toThrow('no slot is free');
   });
 });

@@ -4,7 +4,13 @@ import type { Fatal, ProbeResult, Shard, ShardResult } from '@broadside/shared';
 import type { Logger } from 'pino';
 import { within } from '../within.js';
 import { IntervalSum } from './interval-sum.js';
-import type { IntervalFrame, SlotMessage, ThreadMessage, ThreadSettings } from './thread-message.js';
+import type {
+  IntervalFrame,
+  SlotMessage,
+  TargetPolicies,
+  ThreadMessage,
+  ThreadSettings,
+} from './thread-message.js';
 
 /** What happens to a shard in its slot, in this order; each of the first two at most once. */
 export interface SlotEvents {
@@ -83,7 +89,7 @@ export class Slot {
   }
 
   /** @throws Error when the slot is taken. */
-  run(shard: Shard, events: SlotEvents): SlotRun {
+  run(shard: Shard, events: SlotEvents, policies: TargetPolicies): SlotRun {
     if (!this.isFree) throw new Error('the slot is taken');
     const control = new ShardControl();
     const ended = new Promise<SlotEnd>((leave) => {
@@ -91,7 +97,7 @@ export class Slot {
       this.#current = { shard, control, events, sum, leave, stopTimer: undefined, cause: undefined };
     });
     const run = this.#current;
-    this.#tell({ kind: 'run', shard, control: control.memory });
+    this.#tell({ kind: 'run', shard, policies, control: control.memory });
     const order = (write: () => void): void => {
       // An order for a shard that has left must not wake the next one's engine.
       if (run === undefined || run !== this.#current) return;

@@ -5,7 +5,7 @@
  */
 
 import type { TransportWish } from '@broadside/engine/host';
-import type { Fatal, ProbeResult, Shard, ShardResult } from '@broadside/shared';
+import type { Fatal, ProbeResult, Shard, ShardResult, TargetPolicyTexts } from '@broadside/shared';
 
 /** One encoded interval (wire/frame.ts) with the slices of run time that it covers. */
 export interface IntervalFrame {
@@ -23,9 +23,20 @@ export interface ThreadSettings {
   readonly transport: TransportWish;
 }
 
+/** Where load may go: what the coordinator says, and what this agent was told itself. Both must allow it. */
+export interface TargetPolicies {
+  readonly coordinator: TargetPolicyTexts;
+  readonly agent: TargetPolicyTexts;
+}
+
 /** Slot to thread. One shard at a time: the next is given after `ended` or `refused`. */
 export type SlotMessage =
-  | { readonly kind: 'run'; readonly shard: Shard; readonly control: SharedArrayBuffer }
+  | {
+      readonly kind: 'run';
+      readonly shard: Shard;
+      readonly policies: TargetPolicies;
+      readonly control: SharedArrayBuffer;
+    }
   | { readonly kind: 'wake' };
 
 /** Thread to slot. The bytes of an interval are moved, not copied. */

@@ -29,7 +29,7 @@ export type Hello = Extract<AgentMessage, { kind: 'hello' }>;
 /** What the coordinator says about shards. */
 export type ShardOrder = Exclude<
   CoordinatorMessage,
-  { kind: 'welcome' | 'rejected' | 'clock-reply' | 'acks' }
+  { kind: 'welcome' | 'rejected' | 'clock-reply' | 'acks' | 'halt' }
 >;
 type ClockReply = Extract<CoordinatorMessage, { kind: 'clock-reply' }>;
 
@@ -37,6 +37,10 @@ export interface UplinkEvents {
   /** A greeting was accepted: the first, or one after a broken connection. */
   onWelcome(welcome: Welcome): void;
   onOrder(order: ShardOrder): void;
+  /** All load is to end, whatever else was said. */
+  onHalt(reason: string): void;
+  /** A connection, or an attempt at one, has ended. */
+  onAway(): void;
   /** Frames may be sent again, because the connection's buffer has emptied. */
   onRoom(): void;
   /** The coordinator refuses this agent although it had accepted it before; the uplink has given up. */
@@ -97,6 +101,12 @@ export class Uplink {
   /** Coordinator clock minus agent clock, as well as it is known now. */
   get clockOffset(): ClockOffset | undefined {
     return this.#offset.estimate(this.#options.clock.nowUs()) ?? this.#earlierOffset;
+  }
+
+  /** Now on the coordinator's clock; undefined before the first round trip. */
+  get coordinatorUs(): number | undefined {
+    const offset = this.clockOffset;
+    return offset === undefined ? undefined : this.#options.clock.nowUs() + offset.offsetUs;
   }
 
   /**
@@ -188,6 +198,7 @@ export class Uplink {
           this.#connection = undefined;
           for (const timer of this.#timers) clearInterval(timer);
           this.#timers = [];
+          this.#options.events.onAway();
           resolve(failure);
         },
       });
@@ -223,6 +234,7 @@ export class Uplink {
     this.#heardAtUs = this.#options.clock.nowUs();
     const { events } = this.#options;
     if (message.kind === 'clock-reply') this.#takeClockReply(message);
+    else if (message.kind === 'halt') events.onHalt(message.reason);
     else if (message.kind !== 'acks') events.onOrder(message);
     else for (const ack of message.acks) events.onOrder({ kind: 'ack', ...ack });
   }

@@ -8,6 +8,9 @@ import {
   errorBodySchema,
   formatProblem,
   isFinalState,
+  type KillRequest,
+  type KillState,
+  killStateSchema,
   LIMITS,
   type Plan,
   ROUTES,
@@ -97,6 +100,19 @@ export class CoordinatorClient {
     );
     const path = words.length === 0 ? ROUTES.audit : `${ROUTES.audit}?${words.join('&')}`;
     return await this.#ask('GET', path, auditEntrySchema.array());
+  }
+
+  async killState(): Promise<KillState> {
+    return await this.#ask('GET', ROUTES.kill, killStateSchema);
+  }
+
+  /** Stops all load, and keeps new runs away. */
+  async kill(request: KillRequest): Promise<KillState> {
+    return await this.#ask('POST', ROUTES.kill, killStateSchema, JSON.stringify(request));
+  }
+
+  async releaseKill(): Promise<KillState> {
+    return await this.#ask('DELETE', ROUTES.kill, killStateSchema);
   }
 
   async #ask<T>(method: string, path: string, schema: z.ZodType<T>, body?: string): Promise<T> {

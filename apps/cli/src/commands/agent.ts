@@ -10,6 +10,7 @@ import { type LogFormat, logFormatOf } from '../output/log-format.js';
 import { writeOut } from '../output/streams.js';
 import { StopSignals } from '../run/stop-signals.js';
 import { Settings } from '../settings.js';
+import { TARGET_FLAGS, targetRules } from '../target-flags.js';
 import { transportFlag } from '../transport-flag.js';
 
 const FLAGS = {
@@ -24,6 +25,7 @@ const FLAGS = {
   redis: { type: 'string' },
   transport: { type: 'string' },
   'log-format': { type: 'string' },
+  ...TARGET_FLAGS,
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -70,6 +72,7 @@ export async function execute(words: readonly string[]): Promise<number> {
   const transport = transportFlag(given.text('transport'), given.nameOf('transport'));
   const labels = parseLabels(values.label ?? []);
   if (typeof labels === 'string') throw new CliError(EXIT.usage, `--label ${labels}`);
+  const targets = targetRules(values);
   const weight = weightOf(values.weight);
   const logFormat = logFormatOf(given.text('logFormat'), given.nameOf('logFormat'));
   const { capacityCacheFile } = await import('@broadside/agent');
@@ -78,6 +81,7 @@ export async function execute(words: readonly string[]): Promise<number> {
     joinToken: token.text,
     ...given.given(['name', 'redisUrl']),
     ...(ca === undefined ? {} : { trust: { ca } }),
+    targets,
     ...(slots === undefined ? {} : { slots }),
     labels,
     ...(weight === undefined ? { capacityFile: capacityCacheFile(process.env) } : { weight }),

@@ -11,6 +11,7 @@ import { type LogFormat, logFormatOf } from '../output/log-format.js';
 import { writeOut } from '../output/streams.js';
 import { StopSignals } from '../run/stop-signals.js';
 import { Settings } from '../settings.js';
+import { TARGET_FLAGS, targetRules } from '../target-flags.js';
 import { type TransportWish, transportFlag } from '../transport-flag.js';
 
 const FLAGS = {
@@ -29,6 +30,11 @@ const FLAGS = {
   slots: { type: 'string' },
   transport: { type: 'string' },
   'log-format': { type: 'string' },
+  ...TARGET_FLAGS,
+  'max-run-rate': { type: 'string' },
+  'max-rate': { type: 'string' },
+  'max-run-connections': { type: 'string' },
+  'max-connections': { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -51,6 +57,10 @@ const NAMES = {
   slots: { flag: 'slots', variable: 'BROADSIDE_SLOTS' },
   transport: { flag: 'transport', variable: 'BROADSIDE_TRANSPORT' },
   logFormat: { flag: 'log-format', variable: 'BROADSIDE_LOG_FORMAT' },
+  maxRunRate: { flag: 'max-run-rate', variable: 'BROADSIDE_MAX_RUN_RATE' },
+  maxRate: { flag: 'max-rate', variable: 'BROADSIDE_MAX_RATE' },
+  maxRunConnections: { flag: 'max-run-connections', variable: 'BROADSIDE_MAX_RUN_CONNECTIONS' },
+  maxConnections: { flag: 'max-connections', variable: 'BROADSIDE_MAX_CONNECTIONS' },
 } as const;
 
 /** `broadside serve`: runs until a signal ends it. */
@@ -69,6 +79,7 @@ export async function execute(words: readonly string[]): Promise<number> {
     .text('trustedProxies')
     ?.split(',')
     .map((proxy) => proxy.trim());
+  const targets = targetRules(values);
   const settings: CoordinatorOptions = {
     ...given.given([
       'host',
@@ -83,6 +94,9 @@ export async function execute(words: readonly string[]): Promise<number> {
       'tlsKeyFile',
     ]),
     ...(trusted === undefined ? {} : { trustedProxies: trusted }),
+    ...(targets.allow === undefined ? {} : { allowTargets: [...targets.allow] }),
+    ...(targets.deny === undefined ? {} : { denyTargets: [...targets.deny] }),
+    ...ceilings(given),
     port: given.wholeNumber('port', { least: 0, most: 65_535 }) ?? DEFAULT_PORT,
     nameOf: (field) => (Object.hasOwn(NAMES, field) ? given.nameOf(field as keyof typeof NAMES) : field),
   };
@@ -95,6 +109,25 @@ export async function execute(words: readonly string[]): Promise<number> {
   }
   const logFormat = logFormatOf(given.text('logFormat'), given.nameOf('logFormat'));
   return await serve(settings, { slots, transport, logFormat });
+}
+
+type Ceiling = 'maxRunRate' | 'maxRate' | 'maxRunConnections' | 'maxConnections';
+
+/** Those that were given. @throws CliError with EXIT.usage. */
+function ceilings(given: Settings<Ceiling>): Partial<Record<Ceiling, number>> {
+  const { maxRate, maxConnections } = LIMITS;
+  const bounds = [
+    ['maxRunRate', maxRate],
+    ['maxRate', maxRate],
+    ['maxRunConnections', maxConnections],
+    ['maxConnections', maxConnections],
+  ] as const;
+  const read: Partial<Record<Ceiling, number>> = {};
+  for (const [field, most] of bounds) {
+    const value = given.wholeNumber(field, { least: 1, most });
+    if (value !== undefined) read[field] = value;
+  }
+  return read;
 }
 
 /** What is not the coordinator's: the slots in this process, what their engines use, and how lines are written. */
@@ -128,6 +161,7 @@ async function serve(settings: CoordinatorOptions, own: OwnSettings): Promise<nu
         slots,
         // That it joined and took a shard, the coordinator tells.
         logger: logger.child({}, { level: 'warn' }),
+        targets: ownTargets(settings),
         ...(transport === undefined ? {} : { transport }),
         ...(coordinator.agentQueue === undefined ? {} : { queue: coordinator.agentQueue }),
       });
@@ -157,6 +191,19 @@ async function madeUpTokenFile(settings: CoordinatorOptions, joinToken: string):
   const path = join(folder, 'join-token');
   await writeFile(path, `${joinToken}\n`, { mode: 0o600 });
   return path;
+}
+
+/** The slots in this process are told by name what their coordinator names. */
+function ownTargets({ allowTargets, denyTargets }: CoordinatorOptions): AgentTargets {
+  return {
+    ...(allowTargets === undefined ? {} : { allow: allowTargets }),
+    ...(denyTargets === undefined ? {} : { deny: denyTargets }),
+  };
+}
+
+interface AgentTargets {
+  readonly allow?: readonly string[];
+  readonly deny?: readonly string[];
 }
 
 interface Welcome {

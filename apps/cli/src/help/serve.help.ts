@@ -19,9 +19,20 @@ Starts a coordinator. Without --redis everything is embedded: queue, store and s
   --slots N           slots in this process (one per core; 0 with --redis)
   --transport WHICH   auto, io_uring, epoll or socket, for these slots (auto)
   --log-format WHICH  text or json, for the lines on stderr (text)
+  --allow-target RULE where load may go; may be repeated (with --redis, or beyond loopback: loopback and private
+                      networks; else everywhere). RULE: a name, *.name, an address, a network like 10.0.0.0/8,
+                      loopback, private, * or unix:/path, and :port or :first-last behind it
+  --deny-target RULE  where none may go, whatever is allowed; link-local and metadata addresses are never allowed
+                      but by their own address or network, here and at the agents
+  --max-run-rate N    requests per second that one run may ask for; a run without a rate is refused then
+  --max-rate N        the same of all runs together; runs wait until there is room
+  --max-run-connections N, --max-connections N
+                      the same for connections
 
 Each option may come from the environment instead: BROADSIDE_HOST, BROADSIDE_PORT, BROADSIDE_DATA_DIR,
 BROADSIDE_DATABASE_URL, BROADSIDE_REDIS_URL, BROADSIDE_AGENT_REDIS_URL, BROADSIDE_TOKEN, BROADSIDE_JOIN_TOKEN,
 BROADSIDE_ADMIN_TOKEN_FILE, BROADSIDE_TLS_CERT, BROADSIDE_TLS_KEY, BROADSIDE_TRUST_PROXY, BROADSIDE_SLOTS,
-BROADSIDE_TRANSPORT, BROADSIDE_LOG_FORMAT. Tokens belong there: command lines can be seen by others.
+BROADSIDE_TRANSPORT, BROADSIDE_LOG_FORMAT, BROADSIDE_ALLOW_TARGETS and BROADSIDE_DENY_TARGETS (with commas),
+BROADSIDE_MAX_RUN_RATE, BROADSIDE_MAX_RATE, BROADSIDE_MAX_RUN_CONNECTIONS, BROADSIDE_MAX_CONNECTIONS. Tokens belong there: command
+lines can be seen by others.
 `;

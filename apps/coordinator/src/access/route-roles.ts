@@ -24,6 +24,10 @@ export const ROUTE_ROLES: readonly RouteRole[] = [
   { method: 'UPGRADE', path: ROUTES.live, needs: 'viewer' },
   { method: 'POST', path: ROUTES.runs, needs: 'operator' },
   { method: 'DELETE', path: `${ROUTES.runs}/:id`, needs: 'operator' },
+  { method: 'GET', path: ROUTES.kill, needs: 'viewer' },
+  // Whoever may fire may stop everything; to let load in again is another matter.
+  { method: 'POST', path: ROUTES.kill, needs: 'operator' },
+  { method: 'DELETE', path: ROUTES.kill, needs: 'admin' },
   { method: 'GET', path: ROUTES.tokens, needs: 'admin' },
   { method: 'POST', path: ROUTES.tokens, needs: 'admin' },
   { method: 'DELETE', path: `${ROUTES.tokens}/:id`, needs: 'admin' },

@@ -185,6 +185,11 @@ export class AgentRegistry {
     return link !== undefined;
   }
 
+  /** To every agent that is connected. */
+  sendAll(message: CoordinatorMessage): void {
+    for (const { link } of this.#entries.values()) link?.send(message);
+  }
+
   reserve(agentId: string, attempt: ShardAttempt): void {
     this.#entries.get(agentId)?.reserved.add(shardAttemptKey(attempt));
   }

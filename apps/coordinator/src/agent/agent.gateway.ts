@@ -5,6 +5,7 @@ import {
   LIMITS,
   PROTOCOL_VERSION,
   type QueueAddress,
+  type TargetPolicyTexts,
 } from '@broadside/shared';
 import type { Logger } from 'pino';
 import { WebSocketServer } from 'ws';
@@ -20,6 +21,8 @@ export interface AgentGatewayParts {
   readonly events: CoordinatorEvents;
   readonly writer: IntervalWriter;
   readonly queue: QueueAddress;
+  readonly targets: TargetPolicyTexts;
+  readonly shardKeys: readonly string[];
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -75,7 +78,7 @@ export class AgentGateway implements AgentSocketEvents {
   }
 
   onHello(socket: AgentSocket, hello: Hello): void {
-    const { registry, events, log, queue } = this.#parts;
+    const { registry, events, log, queue, targets, shardKeys } = this.#parts;
     registry.join(hello, socket);
     const name = registry.get(hello.agentId)?.name ?? hello.name;
     log.info(`agent ${name} (${hello.agentId}) joined with ${hello.slots} slots`);
@@ -89,12 +92,14 @@ export class AgentGateway implements AgentSocketEvents {
       queue,
       heartbeatMs: LIMITS.heartbeatMs,
       ...(isRenamed ? { name } : {}),
+      targets,
+      shardKeys: [...shardKeys],
     });
     events.emit('agent-joined', { agentId: hello.agentId, attempts: hello.attempts });
   }
 
   onMessage(socket: AgentSocket, message: Exclude<AgentMessage, Hello>): void {
-    const { registry, events, clock } = this.#parts;
+    const { registry, events, clock, log } = this.#parts;
     const agentId = socket.agentId ?? '';
     registry.heard(agentId);
     switch (message.kind) {
@@ -117,6 +122,12 @@ export class AgentGateway implements AgentSocketEvents {
         return;
       case 'abandoned':
         events.emit('shard-abandoned', { agentId, shard: message.shard, sent: message.sent });
+        return;
+      case 'forged':
+        log.warn(
+          `agent ${registry.get(agentId)?.name ?? agentId} refused jobs that this coordinator did not sign ` +
+            `(${message.count} so far): ${message.reason}; somebody else writes to the queue's Redis`,
+        );
         return;
       case 'draining':
         registry.setDraining(agentId);

@@ -5,7 +5,14 @@ import type { Caller } from '../access/principal.js';
 import type { AuditRepository, NewAuditEntry } from './audit.repository.js';
 
 /** What can be done that is worth a line. */
-export type AuditAction = 'run.create' | 'run.stop' | 'token.create' | 'token.revoke' | 'login.failed';
+export type AuditAction =
+  | 'run.create'
+  | 'run.stop'
+  | 'kill'
+  | 'kill.release'
+  | 'token.create'
+  | 'token.revoke'
+  | 'login.failed';
 
 export interface AuditedAct<T> {
   readonly action: AuditAction;

@@ -60,6 +60,13 @@ describe('the configuration', () => {
     expect(() => parseConfig(input)).toThrow(/^(?!.*hunter2)/);
   });
 
+  it('names a rule for targets that is none', () => {
+    expect(problemsFor({ allowTargets: ['private', '10.0.0.5/8'], denyTargets: ['h:0'] })).toEqual([
+      'allowTargets.1',
+      'denyTargets.0',
+    ]);
+  });
+
   it('knows which addresses only this machine can reach', () => {
     for (const host of ['127.0.0.1', '127.9.9.9', 'localhost', '::1', '[::1]']) {
       expect(isLoopback(host), host).toBe(true);

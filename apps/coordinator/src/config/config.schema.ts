@@ -7,6 +7,7 @@ import {
   problemsOf,
   readTokenText,
   type TokenKind,
+  targetRulesSchema,
 } from '@broadside/shared';
 import { z } from 'zod';
 import { isNetwork } from '../access/forwarding.js';
@@ -48,6 +49,10 @@ function address(schemes: readonly string[], example: string) {
     );
 }
 
+function ceiling(most: number) {
+  return z.number().int('must be a whole number').min(1, 'must be at least 1').max(most).optional();
+}
+
 const redisAddress = address(['redis:', 'rediss:'], 'redis://host:6379');
 
 const configFields = z.strictObject({
@@ -80,6 +85,15 @@ const configFields = z.strictObject({
   tlsKeyFile: z.string().min(1).max(4_096).optional(),
   /** Wrong tokens of one address within a minute, after which no more guesses are looked at. */
   maxFailedLogins: z.int().min(1).max(LIMITS.maxFailedLoginsOverall).default(LIMITS.maxFailedLogins),
+  /** Where load may go, instead of the default: loopback and private networks on a cluster, else everywhere. */
+  allowTargets: targetRulesSchema.optional(),
+  /** Where none may go, whatever is allowed. */
+  denyTargets: targetRulesSchema.optional(),
+  /** Ceilings of the load: requests per second and connections, of one run and of all runs together. */
+  maxRunRate: ceiling(LIMITS.maxRate),
+  maxRate: ceiling(LIMITS.maxRate),
+  maxRunConnections: ceiling(LIMITS.maxConnections),
+  maxConnections: ceiling(LIMITS.maxConnections),
   logLevel: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default(CONFIG_DEFAULTS.logLevel),
 });
 

@@ -27,6 +27,7 @@ describe('the OpenAPI document', () => {
       `${ROUTES.tokens}/{id}`,
       ROUTES.audit,
       ROUTES.tickets,
+      ROUTES.kill,
       ROUTES.healthz,
       ROUTES.readyz,
     ]);

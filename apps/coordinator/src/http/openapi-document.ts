@@ -9,6 +9,8 @@ import {
   ERROR_STATUS,
   type ErrorCode,
   errorBodySchema,
+  killRequestSchema,
+  killStateSchema,
   ROUTES,
   runDetailSchema,
   runSummarySchema,
@@ -35,6 +37,8 @@ const SCHEMAS = {
   TokenSummary: tokenSummarySchema,
   Ticket: ticketSchema,
   AuditEntry: auditEntrySchema,
+  KillRequest: killRequestSchema,
+  KillState: killStateSchema,
   Error: errorBodySchema,
 } as const;
 type SchemaName = keyof typeof SCHEMAS;
@@ -57,6 +61,7 @@ export function openApiDocument(): JsonValue {
         }),
       },
       ...accessPaths(),
+      ...killPaths(),
       [ROUTES.healthz]: {
         get: operation('Whether the process answers', {
           success: [200, 'It does', { type: 'object' }],
@@ -89,7 +94,17 @@ function runPaths(): Paths {
       post: operation('Starts a run, as soon as it gets its slots', {
         body: 'Plan',
         success: [201, 'The run was taken in', ref('RunSummary')],
-        errors: ['invalid', 'unauthorized', 'forbidden', 'tooLarge', 'notEnoughSlots', 'busy', 'unavailable'],
+        errors: [
+          'invalid',
+          'unauthorized',
+          'forbidden',
+          'notAllowed',
+          'conflict',
+          'tooLarge',
+          'notEnoughSlots',
+          'busy',
+          'unavailable',
+        ],
       }),
       get: operation('Runs, newest first', {
         success: [200, 'At most 200 runs', arrayOf('RunSummary')],
@@ -148,6 +163,26 @@ function accessPaths(): Paths {
     [ROUTES.tickets]: {
       post: operation('A ticket that opens one live stream within half a minute, for browsers', {
         success: [201, 'The ticket', ref('Ticket')],
+        errors: ['unauthorized'],
+      }),
+    },
+  };
+}
+
+function killPaths(): Paths {
+  return {
+    [ROUTES.kill]: {
+      get: operation('Whether the kill switch is on', {
+        success: [200, 'Its state', ref('KillState')],
+        errors: ['unauthorized'],
+      }),
+      post: operation('Stops all load, and takes no run in until it is released', {
+        body: 'KillRequest',
+        success: [200, 'All load is stopped', ref('KillState')],
+        errors: ['invalid', 'unauthorized', 'forbidden', 'unavailable'],
+      }),
+      delete: operation('Releases the kill switch: runs are taken in again', {
+        success: [200, 'It is off', ref('KillState')],
         errors: ['unauthorized'],
       }),
     },

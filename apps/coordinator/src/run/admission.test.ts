@@ -32,6 +32,22 @@ describe('admission', () => {
     expect(waiting.size).toBe(0);
   });
 
+  it('holds a run back for another reason than slots, and those behind it, so that they do not pass it', () => {
+    const asked: unknown[] = [];
+    const { starts, waiting } = decideAdmission(
+      [run('r1', { slots: 1 }), run('r2', { slots: 1 }), run('r3', { slots: 1 })],
+      agents,
+      (runId, starting) => {
+        asked.push([runId, ...starting]);
+        return runId === 'r2' ? 'waits for the ceiling' : undefined;
+      },
+    );
+    expect(starts.map(({ runId }) => runId)).toEqual(['r1']);
+    expect(waiting.get('r2')?.reason).toBe('waits for the ceiling');
+    expect(waiting.get('r3')?.reason).toBe('waits for 1 older run');
+    expect(asked).toEqual([['r1'], ['r2', 'r1']]);
+  });
+
   it('holds a run back until all the slots it names are free, and says so', () => {
     const { starts, waiting } = decideAdmission([run('r1', { slots: 4 })], agents);
     expect(starts).toEqual([]);

@@ -47,15 +47,23 @@ interface Claim {
   readonly holdsUp: boolean;
 }
 
-/** @param waiting oldest first. */
+/** Why a run that has its slots must wait all the same, given the runs that start before it; undefined: it need not. */
+export type WhyHeld = (runId: string, starting: readonly string[]) => string | undefined;
+
+/**
+ * @param waiting oldest first.
+ * @param whyHeld runs behind one that is held wait too, or it could wait for ever.
+ */
 export function decideAdmission(
   waiting: readonly WaitingRun[],
   agents: readonly AgentRoom[],
+  whyHeld: WhyHeld = () => undefined,
 ): AdmissionDecision {
   const starts: { runId: string; agentIds: readonly string[] }[] = [];
   const reasons = new Map<string, Waiting>();
   const claims: Claim[] = [];
   let rooms = agents;
+  let isHeldUp = false;
   for (const run of waiting) {
     const pool = poolOf(run, rooms);
     const ids = new Set(pool.map((room) => room.agentId));
@@ -64,7 +72,17 @@ export function decideAdmission(
       (claim) => claim.labels === labels || [...ids].some((id) => claim.pool.has(id)),
     );
     const ahead = older.filter((claim) => claim.holdsUp).length;
-    const reason = reasonToWait(run, pool, ahead);
+    const noSlots = reasonToWait(run, pool, ahead);
+    const held =
+      noSlots === undefined
+        ? whyHeld(
+            run.runId,
+            starts.map(({ runId }) => runId),
+          )
+        : undefined;
+    const reason =
+      noSlots ?? held ?? (isHeldUp ? 'waits for an older run that waits for the ceiling' : undefined);
+    isHeldUp ||= held !== undefined;
     const agentIds = reason === undefined ? assignShards(shardCountFor(run, freeIn(pool)), pool) : undefined;
     if (agentIds !== undefined) {
       starts.push({ runId: run.runId, agentIds });

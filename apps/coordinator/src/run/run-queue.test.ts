@@ -25,6 +25,7 @@ describe('the queue of runs', () => {
     changes = [];
     ended = [];
     queue = new RunQueue({
+      whyHeld: () => undefined,
       timers: {
         after: (delayMs, act) => {
           const timer = { atMs: nowMs + delayMs, act };

@@ -11,6 +11,8 @@ export interface RunQueueOptions {
   readonly nowMs: () => number;
   /** The place of a run, or why it waits, has changed. */
   readonly onChange: (runId: string, waiting: Waiting) => void;
+  /** Why a run that has its slots must wait, given what starts before it; undefined: it need not. */
+  readonly whyHeld: (run: RunHead, starting: readonly RunHead[]) => string | undefined;
   /** The time is up; the run is still in the queue. */
   readonly onTimeUp: (run: RunHead, reason: string) => void;
 }
@@ -83,7 +85,12 @@ export class RunQueue {
       const { slots, connections, on } = run.plan;
       return { runId: run.id, slots, connections, on, canStart: isStored };
     });
-    const { starts, waiting } = decideAdmission(wishes, rooms);
+    const runsOf = (ids: readonly string[]): RunHead[] =>
+      ids.flatMap((id) => this.#entries.get(id)?.run ?? []);
+    const { starts, waiting } = decideAdmission(wishes, rooms, (runId, starting) => {
+      const [run] = runsOf([runId]);
+      return run === undefined ? undefined : this.#options.whyHeld(run, runsOf(starting));
+    });
     const admitted = starts.flatMap(({ runId, agentIds }) => {
       const run = this.remove(runId);
       return run === undefined ? [] : [{ run, agentIds }];

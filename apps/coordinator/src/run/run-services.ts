@@ -5,11 +5,13 @@ import type { Clock, Timers } from '../clock.js';
 import type { CoordinatorEvents } from '../events.js';
 import type { IntervalRepository } from '../interval/interval.repository.js';
 import type { IntervalWriter } from '../interval/interval-writer.js';
+import type { PlanGate } from '../safety/plan-gate.js';
 import type { ShardQueue } from '../shard/shard-queue.js';
 import type { RunRepository } from './run.repository.js';
 
 /** What runs are carried out with; the same for all of them. */
 export interface RunServices {
+  readonly gate: Pick<PlanGate, 'assertAllowed' | 'whyHeld'>;
   readonly registry: AgentRegistry;
   readonly queue: Pick<
     ShardQueue,

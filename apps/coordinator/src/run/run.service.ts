@@ -48,6 +48,13 @@ export class RunService {
     this.#waiting = new RunQueue({
       timers,
       nowMs: () => Date.now(),
+      whyHeld: (run, starting) => {
+        const running = [...this.#executions.values()].map(({ head }) => head);
+        return this.#services.gate.whyHeld(
+          run.plan,
+          [...running, ...starting].map(({ plan }) => plan),
+        );
+      },
       onChange: (runId, waiting) =>
         events.emit('live-message', { kind: 'state', runId, state: 'queued', ...waiting }),
       onTimeUp: (run, reason) => {
@@ -117,11 +124,12 @@ export class RunService {
 
   /**
    * Takes a plan in; it starts as soon as it gets its slots.
-   * @throws BroadsideError notEnoughSlots, busy or unavailable.
+   * @throws BroadsideError notAllowed, notEnoughSlots, busy or unavailable.
    */
   async create(plan: Plan): Promise<RunSummary> {
-    const { registry, runs, queue } = this.#services;
+    const { registry, runs, queue, gate } = this.#services;
     this.#assertAccepting();
+    gate.assertAllowed(plan);
     if (!isStorable(plan)) {
       throw new BroadsideError('invalid', 'the plan has U+0000, or half of a surrogate pair, in a text', {
         hint: 'give a body that is not text as bodyBase64',
@@ -146,6 +154,11 @@ export class RunService {
     } catch (error) {
       this.#waiting.remove(run.id);
       throw error;
+    }
+    if (this.#waiting.find(run.id) === undefined) {
+      // Taken out while it was being stored, which the store may have heard in the other order.
+      await runs.change(run.id, { state: 'aborted', reason: 'it was stopped at once', endedAt: new Date() });
+      gate.assertAllowed(plan);
     }
     this.#waiting.markStored(run.id);
     this.#admit();
@@ -203,6 +216,15 @@ export class RunService {
     }
   }
 
+  /** Stops everything that runs, at once, and what waits. @returns how many runs that ends. */
+  async stopAll(reason: string): Promise<number> {
+    const executions = [...this.#executions.values()];
+    for (const execution of executions) execution.stop(reason);
+    const waiting = this.#waiting.runs;
+    await Promise.all(waiting.map((run) => this.#dismiss(run, 'aborted', reason)));
+    return waiting.length + executions.length;
+  }
+
   /**
    * Stops everything that runs or waits, and returns when it has ended, or the time is up.
    * @returns how many runs were ended by this; somebody may still want their reports.
@@ -210,11 +232,8 @@ export class RunService {
   async close(): Promise<number> {
     this.#isAccepting = false;
     this.#forgetTimers.disarmAll();
-    const reason = 'the coordinator is stopping';
-    const waiting = this.#waiting.runs;
-    await Promise.all(waiting.map((run) => this.#dismiss(run, 'aborted', reason)));
     const executions = [...this.#executions.values()];
-    for (const execution of executions) execution.stop(reason);
+    const endedRuns = await this.stopAll('the coordinator is stopping');
     let cancel: () => void = () => undefined;
     const timeout = new Promise<void>((resolve) => {
       cancel = this.#services.timers.after(SHUTDOWN_TIMEOUT_MS, resolve);
@@ -223,7 +242,7 @@ export class RunService {
     cancel();
     for (const execution of executions) execution.giveUp();
     await Promise.all(executions.map((execution) => execution.ended));
-    return waiting.length + executions.length;
+    return endedRuns;
   }
 
   #listen(): void {

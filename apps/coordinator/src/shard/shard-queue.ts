@@ -23,6 +23,7 @@ import {
   RUN_JOB_OPTIONS,
   SHARD_JOB_OPTIONS,
 } from '../queue/bull-wiring.js';
+import type { ShardSigner } from '../safety/shard-signer.js';
 
 /** How one shard ended: its result, or why there is none. */
 export type ShardEnding =
@@ -59,15 +60,20 @@ type FindJob = (key: string) => Promise<ShardJob | undefined>;
 /** A job with a key or a password in it goes with its end; its result is in its parent. */
 const FORGET_ENDED = { removeOnComplete: true, removeOnFail: true } as const;
 
+/** What is in the queue's Redis is not only ours: a reason must not fill a report. */
+const MAX_REASON_LENGTH = 1_000;
+
 /** Runs that may end at the same moment. */
 const RUN_CONCURRENCY = 50;
 
 export class ShardQueue {
   readonly #wiring: QueueWiring;
   readonly #log: Logger;
+  readonly #signer: Pick<ShardSigner, 'sign'>;
   readonly #flows: FlowSender;
 
-  constructor(wiring: QueueWiring, log: Logger) {
+  constructor(wiring: QueueWiring, signer: Pick<ShardSigner, 'sign'>, log: Logger) {
+    this.#signer = signer;
     this.#wiring = wiring;
     this.#log = log;
     this.#flows = wiring.createFlowProducer();
@@ -99,7 +105,7 @@ export class ShardQueue {
       children: placed.map(({ shard, agentId }) => ({
         name: 'shard',
         queueName: shardQueueOf(agentId),
-        data: shard,
+        data: this.#signer.sign(shard, agentId),
         opts: {
           ...SHARD_JOB_OPTIONS,
           ...(holdsSecrets(shard) ? FORGET_ENDED : {}),
@@ -273,7 +279,7 @@ function endingsOf(
     );
   }
   for (const [name, reason] of Object.entries(failures)) {
-    endings.set(attemptKeyOf(name), { kind: 'failed', reason });
+    endings.set(attemptKeyOf(name), { kind: 'failed', reason: reason.slice(0, MAX_REASON_LENGTH) });
   }
   return endings;
 }

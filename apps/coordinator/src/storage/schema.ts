@@ -80,10 +80,17 @@ export interface AuditTable {
   count: Fixed<number>;
 }
 
+/** One row per thing that the coordinator has to remember beyond its runs. */
+export interface SettingsTable {
+  name: Fixed<string>;
+  value: JsonColumn;
+}
+
 export interface StoreSchema {
   runs: RunsTable;
   shards: ShardsTable;
   intervals: IntervalsTable;
   tokens: TokensTable;
   audit: AuditTable;
+  settings: SettingsTable;
 }

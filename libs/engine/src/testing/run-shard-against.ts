@@ -91,7 +91,7 @@ export async function runShardAgainst(shard: Shard, hooks: RunHooks = {}): Promi
     onStarted?.(stop);
   };
   const run = runShard({
-    isAllowed: () => true,
+    refusalOf: () => undefined,
     ...given,
     shard,
     control,

@@ -7,6 +7,19 @@ import { TLS_VERSIONS } from './tls.schema.js';
 export const runIdSchema = z.string().regex(/^[0-9A-Za-z-]{1,64}$/, 'not a run id');
 export const agentIdSchema = z.string().regex(/^[0-9A-Za-z-]{1,64}$/, 'not an agent id');
 
+/** Text that stands in the head of a request: what would end its line could add requests that nobody planned. */
+function headText(mostCharacters: number) {
+  return z
+    .string()
+    .max(mostCharacters)
+    .regex(/^[^\r\n\0]*$/, 'must not hold a line break');
+}
+
+/** Part of a request line: beside that no blank, which ends the part. */
+function requestLinePart(mostCharacters: number) {
+  return headText(mostCharacters).regex(/^[^\0-\x20\x7f]*$/, 'must not hold a blank');
+}
+
 /** Names one attempt at one shard of one run; part of every message about a shard. */
 export const shardAttemptSchema = z.object({
   runId: runIdSchema,
@@ -34,7 +47,7 @@ export const shardConnectionSchema = z.object({
     .object({
       host: z.string().min(1).max(255),
       port: z.int().min(1).max(65_535),
-      connectLines: z.array(z.string().max(LIMITS.maxRequestHeaderBytes)).max(8),
+      connectLines: z.array(headText(LIMITS.maxRequestHeaderBytes)).max(8),
     })
     .optional(),
   /** Present exactly where the target's scheme is https. */
@@ -100,25 +113,15 @@ export const shardSchema = shardAttemptSchema.extend({
     scheme: z.enum(['http', 'https']),
     host: z.string().min(1).max(255),
     port: z.int().min(1).max(65_535),
-    path: z.string().max(LIMITS.maxTargetLength),
+    path: requestLinePart(LIMITS.maxTargetLength),
   }),
   request: z.object({
-    method: z.string().max(64),
+    method: requestLinePart(64),
     httpVersion: z.enum(['1.0', '1.1']),
     /** What stands in the request line instead of the path: the whole address, where a proxy reads it. */
-    requestTarget: z
-      .string()
-      .max(LIMITS.maxTargetLength + 10)
-      .optional(),
+    requestTarget: requestLinePart(LIMITS.maxTargetLength + 10).optional(),
     /** Complete header lines in order; nothing is added to them. */
-    headerLines: z
-      .array(
-        z
-          .string()
-          .max(LIMITS.maxRequestHeaderBytes)
-          .regex(/^[^\r\n\0]*$/),
-      )
-      .max(LIMITS.maxRequestHeaders + 10),
+    headerLines: z.array(headText(LIMITS.maxRequestHeaderBytes)).max(LIMITS.maxRequestHeaders + 10),
     /** The body as text (sent as UTF-8) or as base64; at most one of them. */
     body: z.string().max(LIMITS.maxRequestBodyBytes).optional(),
     bodyBase64: z

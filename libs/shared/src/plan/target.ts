@@ -1,3 +1,6 @@
+import { LIMITS } from '../limits.js';
+import { isIpv6 } from '../policy/ip-address.js';
+
 /** The parts of a target address. The path keeps the bytes the user typed: a load tester must not rewrite them. */
 export interface Target {
   readonly scheme: 'http' | 'https';
@@ -9,6 +12,7 @@ export interface Target {
 }
 
 const SCHEME = /^(https?):\/\//;
+const HOST_NAME = /^[0-9A-Za-z._-]+$/;
 const AFTER_SCHEME = /^(\[[0-9A-Fa-f:.]+\]|[^/?#:@[\]\s]+)(?::(\d*))?([/?][^#]*)?(?:#.*)?$/;
 
 /**
@@ -30,12 +34,27 @@ export function parseTarget(address: string): Target | string {
   const [, hostText = '', portText, rest = ''] = match;
   const port = portText === undefined || portText === '' ? 0 : Number(portText);
   if (port > 65_535) return `port ${portText} is larger than 65535`;
+  const host = hostText.startsWith('[') ? hostText.slice(1, -1) : hostText;
+  const problem = hostProblem(host, hostText);
+  if (problem !== undefined) return problem;
   return {
     scheme,
-    host: hostText.startsWith('[') ? hostText.slice(1, -1) : hostText,
+    host,
     port: port === 0 ? (scheme === 'https' ? 443 : 80) : port,
     path: rest.startsWith('/') ? rest : `/${rest}`,
   };
+}
+
+/** Names beyond ASCII are refused: what they are looked up as differs between systems, and so would a policy. */
+function hostProblem(host: string, asWritten: string): string | undefined {
+  if (host !== asWritten)
+    return isIpv6(host) ? undefined : `${asWritten.slice(0, 80)} is not an IPv6 address`;
+  if (host.length > LIMITS.maxHostLength) {
+    return `the host name has ${host.length} characters, and at most ${LIMITS.maxHostLength} are possible`;
+  }
+  return HOST_NAME.test(host)
+    ? undefined
+    : 'the host name may hold letters, digits, dots, - and _ only; write another one in its xn-- form';
 }
 
 function hasBlankOrControl(text: string): boolean {

@@ -56,6 +56,14 @@ export const agentMessageSchema = z.discriminatedUnion('kind', [
    * long as there is a connection; it only makes the report say more.
    */
   z.object({ kind: z.literal('abandoned'), shard: shardAttemptSchema, sent: z.number().int().min(0) }),
+  /** Jobs in the agent's queue that the coordinator did not sign: somebody else writes there. */
+  z.object({
+    kind: z.literal('forged'),
+    /** In all, since the agent's start. */
+    count: z.int().min(1),
+    /** Of the last one. */
+    reason: z.string().max(1_000),
+  }),
   /** The agent takes no more shards and leaves when its running ones have ended. */
   z.object({ kind: z.literal('draining') }),
 ]);

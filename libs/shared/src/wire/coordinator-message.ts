@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
 import { shardAttemptSchema } from '../plan/shard.schema.js';
+import { targetPolicySchema } from '../policy/target-policy.schema.js';
 
 /** Where an agent finds its shards. */
 export const queueAddressSchema = z.discriminatedUnion('kind', [
@@ -22,6 +23,10 @@ export const coordinatorMessageSchema = z.discriminatedUnion('kind', [
     heartbeatMs: z.int().min(1),
     /** What the agent is called in reports, where another one has the name that it wanted. */
     name: z.string().max(LIMITS.maxNameLength).optional(),
+    /** Where load may go; absent: nowhere. The agent has rules of its own beside these. */
+    targets: targetPolicySchema.optional(),
+    /** Public keys (SPKI, DER, base64) of whoever may sign shard jobs; absent: no job is taken. */
+    shardKeys: z.array(z.base64().max(200)).max(LIMITS.maxShardKeys).optional(),
   }),
   /** The greeting was not accepted; the agent ends with this sentence. */
   z.object({ kind: z.literal('rejected'), reason: z.string().max(1_000) }),
@@ -44,6 +49,8 @@ export const coordinatorMessageSchema = z.discriminatedUnion('kind', [
     /** At this instant of the coordinator's clock (µs since the epoch), the same for all agents; absent: now. */
     stopAtUs: z.number().optional(),
   }),
+  /** End all load of all shards now, those too that this coordinator does not know of. */
+  z.object({ kind: z.literal('halt'), reason: z.string().max(200) }),
   /** Intervals of this attempt with numbers up to and including `number` are stored. */
   ackSchema.extend({ kind: z.literal('ack') }),
   /** The same for several attempts of the agent at once. */

@@ -33,6 +33,7 @@ const AGENT: readonly AgentMessage[] = [
   { kind: 'probed', shard, result: { ok: true, bodyBytes: 5, status: 200, server: 'x' } },
   { kind: 'probed', shard, result: { ok: false, fatal } },
   { kind: 'abandoned', shard, sent: 12 },
+  { kind: 'forged', count: 3, reason: 'the job is not signed' },
   { kind: 'draining' },
 ];
 
@@ -50,6 +51,8 @@ const COORDINATOR: readonly CoordinatorMessage[] = [
     version: '0.1.0',
     queue: { kind: 'redis', url: 'redis://127.0.0.1:6379', prefix: 'b' },
     heartbeatMs: 1_000,
+    targets: { allow: ['private', '*.test:80'], deny: ['10.0.0.1'] },
+    shardKeys: ['AAAA'],
   },
   { kind: 'rejected', reason: 'update the agent' },
   { kind: 'clock-reply', sentUs: 1, coordinatorUs: 2 },
@@ -57,6 +60,7 @@ const COORDINATOR: readonly CoordinatorMessage[] = [
   { kind: 'start', shard, startAtUs: 1e15, referenceBytes: 0 },
   { kind: 'start', shard, startAtUs: 1e15 },
   { kind: 'stop', shard, reason: 'stopped' },
+  { kind: 'halt', reason: 'enough' },
   { kind: 'ack', shard, number: 0 },
   { kind: 'acks', acks: [{ shard, number: 0 }] },
   { kind: 'fenced', shard },

@@ -19,6 +19,8 @@ export const ROUTES = {
   audit: '/api/audit',
   /** One-use tickets for the live stream. */
   tickets: '/api/tickets',
+  /** The kill switch. */
+  kill: '/api/kill',
   /** WebSocket of the agents. */
   agentSocket: '/agent',
   healthz: '/healthz',

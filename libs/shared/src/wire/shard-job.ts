@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
 import { fatalSchema } from '../metrics/fatal.js';
-import { runIdSchema, shardAttemptSchema } from '../plan/shard.schema.js';
+import { agentIdSchema, runIdSchema, type Shard, shardAttemptSchema } from '../plan/shard.schema.js';
+import { PROTOCOL_VERSION } from './protocol-version.js';
 import { failureReasonSchema, tlsFactsSchema } from './tls-facts.js';
 
 /** Queue of the parent jobs: one per run; it becomes active when all shard jobs have ended. */
@@ -17,6 +18,26 @@ export const runJobSchema = z.object({ runId: runIdSchema, group: z.int().min(0)
 export function shardQueueOf(agentId: string): string {
   return `broadside-shards-${agentId}`;
 }
+
+/**
+ * What a shard job holds. The signature (Ed25519, by the coordinator) is over the bytes of the order, which is JSON
+ * text of a `ShardOrder`: signed as text, because the same value can be written in many ways.
+ */
+export const signedShardSchema = z.object({
+  protocol: z.literal(PROTOCOL_VERSION),
+  order: z.string().max(LIMITS.maxShardOrderLength),
+  signature: z.base64().max(100),
+});
+export type SignedShard = z.infer<typeof signedShardSchema>;
+
+/** What is signed: the shard, for whom it is, and until when it may be taken. The shard is checked by itself. */
+export const shardOrderSchema = z.object({
+  agentId: agentIdSchema,
+  /** µs of the coordinator's clock. */
+  expiresAtUs: z.number(),
+  shard: z.unknown(),
+});
+export type ShardOrder = z.infer<typeof shardOrderSchema> & { readonly shard: Shard };
 
 /** Result of a shard job: its own totals, for comparison with the sum of its intervals. */
 export const shardResultSchema = shardAttemptSchema.extend({

@@ -4,6 +4,7 @@ import { attemptsMigration } from './0002-attempts.js';
 import { plainFramesMigration } from './0003-plain-frames.js';
 import { accessMigration } from './0004-access.js';
 import { auditMigration } from './0005-audit.js';
+import { settingsMigration } from './0006-settings.js';
 
 /** All migrations by name, in the order of their names. Never change one that was released: add another. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -12,6 +13,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0003-plain-frames': plainFramesMigration,
   '0004-access': accessMigration,
   '0005-audit': auditMigration,
+  '0006-settings': settingsMigration,
 };
 
 /** The name of the newest migration: the version of the schema that this code works with. */
