@@ -88,7 +88,7 @@ export function buildParts(input: PartsInput): Parts {
     registry,
     events,
     stopRuns: (reason) => runs.stopAll(reason),
-    now: () => new Date(),
+    now,
     log,
   });
   const runs: RunService = new RunService({
@@ -116,16 +116,26 @@ export function buildParts(input: PartsInput): Parts {
     clock: systemClock,
     log,
   });
-  const now = (): Date => new Date();
-  const audit = new AuditLog({ repository: new AuditRepository(store), now, log });
-  access.failedLogins.told = (address, door) => audit.noteFailedLogin(address, door);
-  const tokens = new TokenService({
-    registry: access.registry,
-    repository: new TokenRepository(store),
+  const { audit, tokens } = buildAccess(input, events);
+  return {
     events,
-    now,
-    log,
-  });
+    registry,
+    runs,
+    agents,
+    ...openDoors({ events, runs, agents }, input),
+    tokens,
+    tickets: access.tickets,
+    audit,
+    killSwitch,
+    health: new Health(store, queue, runs),
+  };
+}
+
+/** The WebSockets: of agents, and of whoever watches a run. */
+function openDoors(
+  { events, runs, agents }: Pick<Parts, 'events' | 'runs' | 'agents'>,
+  { access, log }: PartsInput,
+): Pick<Parts, 'live' | 'upgrades'> {
   const live = new LiveGateway({
     events,
     stateOf: (runId) => runs.stateOf(runId),
@@ -135,19 +145,22 @@ export function buildParts(input: PartsInput): Parts {
   const upgrades = new UpgradeRouter(access.gate, log);
   upgrades.route(ROUTES.agentSocket, (upgrade) => agents.upgrade(upgrade));
   upgrades.route(ROUTES.live, (upgrade) => live.upgrade(upgrade));
-  return {
-    events,
-    registry,
-    runs,
-    agents,
-    live,
-    upgrades,
-    tokens,
-    tickets: access.tickets,
-    audit,
-    killSwitch,
-    health: new Health(store, queue, runs),
-  };
+  return { live, upgrades };
+}
+
+/** Who may do what, and who did what. */
+function buildAccess(
+  { access, store, log }: PartsInput,
+  events: CoordinatorEvents,
+): Pick<Parts, 'audit' | 'tokens'> {
+  const audit = new AuditLog({ repository: new AuditRepository(store), now, log });
+  access.failedLogins.told = (address, door) => audit.noteFailedLogin(address, door);
+  const repository = new TokenRepository(store);
+  return { audit, tokens: new TokenService({ registry: access.registry, repository, events, now, log }) };
+}
+
+function now(): Date {
+  return new Date();
 }
 
 function ceilingsOf(config: Config): LoadCeilings {
