@@ -37,8 +37,8 @@ export class RunBooks {
   readonly #merger: IntervalMerger;
   readonly #problems: string[] = [];
   readonly #closedTotal = { planned: 0, completed: 0, failed: 0 };
-  readonly #settledWaiters: (() => void)[] = [];
-  #pendingWrites = 0;
+  /** Each ends when its frame is committed or could not be; none rejects. */
+  readonly #writes = new Set<Promise<void>>();
 
   constructor(options: RunBooksOptions) {
     this.#options = options;
@@ -61,7 +61,12 @@ export class RunBooks {
 
   /** Everything that arrived is committed. */
   get isSettled(): boolean {
-    return this.#pendingWrites === 0;
+    return this.#writes.size === 0;
+  }
+
+  /** Everything that has arrived so far is committed, or a problem says that it could not be. Never rejects. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#writes);
   }
 
   /** Seconds that are closed already were shown by an earlier coordinator. */
@@ -83,7 +88,7 @@ export class RunBooks {
     for (;;) {
       if (this.isDelivered(progress)) return undefined;
       const counted = progress.coveredSlices;
-      while (!this.isSettled) await new Promise<void>((resolve) => this.#settledWaiters.push(resolve));
+      while (!this.isSettled) await this.settled();
       const stored = new ShardSum();
       for await (const interval of read()) stored.add(interval);
       // More may have come meanwhile.
@@ -152,8 +157,7 @@ export class RunBooks {
 
   #store(progress: ShardProgress, interval: Interval, frame: Uint8Array): void {
     const { number, span, isLast } = interval;
-    this.#pendingWrites++;
-    this.#options
+    const write = this.#options
       .write({ ...progress.attempt, number, frame })
       .then(
         () => {
@@ -163,10 +167,10 @@ export class RunBooks {
         () => this.note(`${progress.name}: interval ${number} could not be stored`),
       )
       .finally(() => {
-        this.#pendingWrites--;
-        if (this.isSettled) for (const resolve of this.#settledWaiters.splice(0)) resolve();
+        this.#writes.delete(write);
         this.#options.onSettled();
       });
+    this.#writes.add(write);
   }
 
   #showSeconds(): void {

@@ -83,6 +83,12 @@ export class RunJournal {
     this.#state = state;
   }
 
+  /** What is noted from now on is stored only after this. @param done must not reject. */
+  storeAfter(done: Promise<void>): void {
+    this.#openBatch = undefined;
+    this.#saving = this.#saving.then(() => done);
+  }
+
   /** Everything noted so far is stored, or its failure is in the log. */
   settled(): Promise<void> {
     return this.#saving;

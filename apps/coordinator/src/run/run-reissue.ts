@@ -78,9 +78,14 @@ export class RunReissue {
     }
   }
 
-  /** Books the loss of an attempt that had begun. */
+  /**
+   * Books the loss of an attempt that had begun. The loss is reckoned from the intervals that have arrived, so it and
+   * the attempt that takes over are stored after them: a restarted coordinator has nothing but what is stored.
+   */
   lose(progress: ShardProgress, cause: Loss['cause'], given: { isWanted: boolean; returned?: number }): void {
     const { isWanted, returned = 0 } = given;
+    const { services, journal, books } = this.#parts;
+    if (services.canResume) journal.storeAfter(books.settled());
     this.rests.lose(progress, { cause, noticedAtMs: this.nowMs, returnedRequests: returned, isWanted });
     this.useFreeSlots();
   }
@@ -205,20 +210,20 @@ export class RunReissue {
   }
 
   #handOut(attempt: ShardProgress): void {
-    const { services, shards, agents, timers } = this.#parts;
+    const { services, shards, agents } = this.#parts;
     services.registry.reserve(attempt.agentId, attempt.shard);
     shards.add(attempt);
     agents.add(attempt.agentId);
-    timers.arm(`ready ${attempt.key}`, READY_MS, () => this.giveBack(attempt, 'no slot took it in time'));
     services.log.info(`${attempt.name} takes over what was left`);
     void this.#handOver(attempt);
   }
 
   async #handOver(attempt: ShardProgress): Promise<void> {
-    const { services, groups, journal } = this.#parts;
+    const { services, groups, journal, timers } = this.#parts;
     try {
       await journal.insertShards([attempt]);
       if (attempt.isFenced) return;
+      timers.arm(`ready ${attempt.key}`, READY_MS, () => this.giveBack(attempt, 'no slot took it in time'));
       await groups.enqueue([attempt]);
       if (!attempt.isFenced) return;
       await groups.release(attempt);
