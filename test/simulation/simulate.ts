@@ -265,6 +265,10 @@ class Simulation {
       if (loss === undefined && counters.sent !== truth.sent && !isProbeOnly) {
         wrongs.push(`${key} counts ${counters.sent} of ${truth.sent} although nothing is said to be lost`);
       }
+      // Nobody stops a run that finishes: what an agent gave back as it left is booked as a loss.
+      if (loss === undefined && run.state === 'finished' && counters.notSentStopped > 0) {
+        wrongs.push(`${key} gave back ${counters.notSentStopped}, and nobody has noticed`);
+      }
       if (loss?.unaccounted !== undefined && loss.unaccounted !== truth.sent - counters.sent) {
         wrongs.push(`${key} states ${loss.unaccounted} unaccounted, it is ${truth.sent - counters.sent}`);
       }

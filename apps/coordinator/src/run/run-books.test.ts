@@ -68,6 +68,24 @@ describe('the books of a run', () => {
     expect(books.isSettled).toBe(true);
   });
 
+  it('are settled when everything that had arrived is committed or refused, whatever comes then', async () => {
+    const { books, progress, writes } = setUp();
+    books.take(progress, intervalOf(0), frame);
+    books.take(progress, intervalOf(1), frame);
+    let isSettled = false;
+    const settled = books.settled().then(() => {
+      isSettled = true;
+    });
+    books.take(progress, intervalOf(2), frame);
+    writes[0]?.commit();
+    await nextTurn();
+    expect(isSettled).toBe(false);
+    writes[1]?.fail(new Error('No space left on device'));
+    await settled;
+    expect(books.isSettled).toBe(false);
+    expect(books.problems).toHaveLength(1);
+  });
+
   it('never acknowledge beyond a gap', async () => {
     const { books, progress, writes, sent } = setUp();
     books.take(progress, intervalOf(1, true), frame);

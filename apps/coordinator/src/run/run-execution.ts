@@ -117,6 +117,7 @@ export class RunExecution {
 
   /** Looks whether what was restored has ended already; to be called when the queue is listened to. */
   goOn(): void {
+    this.#losses.restored();
     this.#parts.reissue.useFreeSlots();
     this.#checkEnd();
   }

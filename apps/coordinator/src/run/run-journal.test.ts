@@ -88,6 +88,23 @@ describe('the shards of a run', () => {
     expect(order).toEqual(['1 writes, 1 states']);
   });
 
+  it('are stored after what they follow from', async () => {
+    const { journal, shardWrites } = setUp(() => false);
+    let commit = (): void => undefined;
+    journal.saveShard(progressOf(0));
+    journal.storeAfter(
+      new Promise((resolve) => {
+        commit = resolve;
+      }),
+    );
+    journal.saveShard(progressOf(1));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(shardWrites).toEqual([[0]]);
+    commit();
+    await journal.settled();
+    expect(shardWrites).toEqual([[0], [1]]);
+  });
+
   it('that change while a write is on its way go with the next', async () => {
     const { journal, shardWrites } = setUp(() => false);
     journal.saveShard(progressOf(0));

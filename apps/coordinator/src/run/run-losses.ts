@@ -99,7 +99,7 @@ export class RunLosses {
   }
 
   /** A shard has said its last although nobody stopped it: was it its budget, or something else? */
-  checkLast(progress: ShardProgress, interval: Interval): void {
+  checkLast(progress: ShardProgress, interval: Pick<Interval, 'counters' | 'number' | 'span'>): void {
     const { head, reissue } = this.#parts;
     const hasStoppedItself = this.#leaving.has(progress.agentId) || endedEarly(interval);
     if (hasStoppedItself && isUnfinished(progress.shard, interval)) {
@@ -108,6 +108,20 @@ export class RunLosses {
       this.#afterLoss(progress);
     } else if (head.plan.onSocketError === 'stop' && hasFatalEnd(progress.shard, interval)) {
       this.#control.stopShards(`${progress.name} ended with a fatal error`);
+    }
+  }
+
+  /**
+   * What stopped attempts gave back to an earlier coordinator that stored their last intervals, and not any more
+   * what becomes of it. Their agents have been told that they may go, and do not say it again.
+   */
+  restored(): void {
+    const { shards, orders, reissue } = this.#parts;
+    if (orders.isStopped) return;
+    for (const progress of shards.all) {
+      const { last, isFenced, hasBegun } = progress;
+      if (last === undefined || isFenced || !hasBegun || reissue.rests.isLost(progress)) continue;
+      if (endedEarly(last)) this.checkLast(progress, last);
     }
   }
 

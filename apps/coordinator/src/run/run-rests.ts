@@ -60,6 +60,10 @@ export class RunRests {
     return this.#rests.some((rest) => rest.taker === undefined);
   }
 
+  isLost(progress: ShardProgress): boolean {
+    return this.#losses.has(progress.key);
+  }
+
   /** Books the end of an attempt that no longer counts. */
   lose(progress: ShardProgress, circumstances: LossCircumstances): Loss {
     const { shard, counted, startSlice = 0 } = progress;

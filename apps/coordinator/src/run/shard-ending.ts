@@ -43,7 +43,7 @@ export function takeEnding(
 /** Whether a last interval shows that a fatal error ended the shard before its budget was used up. */
 export function hasFatalEnd(
   plan: Pick<Plan, 'requests' | 'durationMs' | 'warmupMs'>,
-  last: Interval,
+  last: Pick<Interval, 'counters' | 'number' | 'span'>,
 ): boolean {
   if (counterOf(last.counters, 'notSentFatal') > 0) return true;
   // Without a number of requests nothing is left over; such a shard is known by the time it should have lasted.
@@ -74,7 +74,7 @@ export function endedEarly(last: Pick<Interval, 'counters'>): boolean {
 }
 
 /** What a stopped shard booked as not sent: what its budget still had. */
-export function returnedBy(last: Interval): number {
+export function returnedBy(last: Pick<Interval, 'counters'>): number {
   return counterOf(last.counters, 'notSentStopped');
 }
 

@@ -31,6 +31,8 @@ export class ShardProgress {
   busyShareMax = 0;
   /** One more than the last slice that was counted. */
   coveredSlices = 0;
+  /** Its last interval, once that was counted. */
+  last: Pick<Interval, 'counters' | 'number' | 'span'> | undefined;
   /** Slice of the run in which it begins; undefined while that is not named. */
   startSlice: number | undefined;
   /** It was given its start instant. */
@@ -69,7 +71,9 @@ export class ShardProgress {
   /** Adds up an interval that is new. */
   count(interval: Interval): void {
     this.coveredSlices = Math.max(this.coveredSlices, interval.number + interval.span);
-    const sent = counterOf(interval.counters, 'sent');
+    const { counters, number, span } = interval;
+    if (interval.isLast) this.last = { counters, number, span };
+    const sent = counterOf(counters, 'sent');
     this.mostPerSlice = Math.max(this.mostPerSlice, Math.ceil(sent / interval.span));
     if (interval.isWarmup === true) return;
     addCounters(this.counted, interval.counters);
