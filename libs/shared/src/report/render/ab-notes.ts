@@ -23,11 +23,13 @@ export function abNotes(report: Report, counting: AbCounting = 'once', width = D
   const warning = headlineWarning(report);
   const open = connectionsAchieved(report);
   const { outcome, limit, reasons, advice } = report.verdict;
+  const differences = counting === 'classic' ? abDifferenceLines(report, width) : [];
   const lines = isEmpty(report)
     ? [
         ...noted('Failures:', failureReasonTexts(report)),
         ...noted('Warnings:', report.warnings ?? []),
         ...noted('Verdict:', [outcome, ...reasons]),
+        ...differences,
       ]
     : [
         ...(warning === undefined ? [] : noted('Warning:', [warning])),
@@ -41,7 +43,7 @@ export function abNotes(report: Report, counting: AbCounting = 'once', width = D
         ...noted('Books:', [booksSentence(report)]),
         ...noted('Verdict:', [`${outcome}; limit: ${limit}`, ...reasons]),
         ...noted('Advice:', advice),
-        ...(counting === 'classic' ? abDifferenceLines(report, width) : []),
+        ...differences,
         ...timesLinesUs(report),
       ];
   return `${['', `Broadside ${report.broadsideVersion}, run ${report.run.id}`, ...lines].join('\n')}\n`;
