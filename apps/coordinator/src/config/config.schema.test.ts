@@ -62,8 +62,8 @@ describe('the configuration', () => {
 
   it('names a rule for targets that is none', () => {
     expect(problemsFor({ allowTargets: ['private', '10.0.0.5/8'], denyTargets: ['h:0'] })).toEqual([
-      'allowTargets.1',
-      'denyTargets.0',
+      'allowTargets',
+      'denyTargets',
     ]);
   });
 
