@@ -74,7 +74,7 @@ describe.runIf(canRun('redis-server'))('a cluster of processes', () => {
   });
 
   it('lets a run wait while no slot is free, says so, and finishes it', async () => {
-    const first = await startRun(wholeCluster('-d', '2s'));
+    const first = await startRun(wholeCluster('-d', '5s'));
     await first.process.waitForLine(UNDER_LOAD);
     const second = await startRun(wholeCluster('-n', '60'));
     await second.process.waitForLine(/^queued, place 1: waits for free slots: wants 6, 0 of 6 are free$/);
