@@ -69,6 +69,7 @@ export * from './wire/agent-message.js';
 export * from './wire/audit.js';
 export * from './wire/bundle.js';
 export { FrameError } from './wire/byte-reader.js';
+export { CERTIFICATE_REASONS } from './wire/certificate-reasons.js';
 export * from './wire/coordinator-message.js';
 export * from './wire/frame.js';
 export * from './wire/kill.js';

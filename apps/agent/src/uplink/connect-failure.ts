@@ -1,4 +1,4 @@
-import { BroadsideError, ROUTES } from '@broadside/shared';
+import { BroadsideError, CERTIFICATE_REASONS, ROUTES } from '@broadside/shared';
 
 /** Why one attempt to reach the coordinator failed. */
 export interface ConnectFailure {
@@ -33,18 +33,6 @@ export function failureOfStatus(origin: string, status: number): ConnectFailure 
   return { error, isRetryable: true };
 }
 
-const UNTRUSTED = 'its certificate is not trusted here; name a file with its authority in BROADSIDE_CA';
-
-/** A certificate that does not do now will not do in a second. */
-const UNTRUSTED_CODES = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'CERT_HAS_EXPIRED',
-]);
-
 const SYSTEM_ERRORS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
@@ -52,12 +40,7 @@ const SYSTEM_ERRORS: Readonly<Record<string, string>> = {
   ENETUNREACH: 'network unreachable',
   ETIMEDOUT: 'no answer',
   EPROTO: 'it speaks no TLS; is it http:// there?',
-  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
-  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is made out to another name',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
+  ...CERTIFICATE_REASONS,
   ENOTFOUND: 'host name not found',
   EAI_AGAIN: 'host name not found (the name server does not answer)',
 };
@@ -70,7 +53,8 @@ export function failureOfError(origin: string, cause: Error): ConnectFailure {
     hint: 'check that it runs there and that this machine can connect to it',
     cause,
   });
-  return { error, isRetryable: !UNTRUSTED_CODES.has(code) };
+  // A certificate that does not do now will not do in a second.
+  return { error, isRetryable: !Object.hasOwn(CERTIFICATE_REASONS, code) };
 }
 
 /** The coordinator answered the greeting with a refusal, or speaks another protocol. */

@@ -1,6 +1,7 @@
 import {
   type AuditEntry,
   auditEntrySchema,
+  CERTIFICATE_REASONS,
   type CreatedToken,
   type CreateToken,
   createdTokenSchema,
@@ -190,8 +191,6 @@ function jsonOf(text: string): unknown {
   }
 }
 
-const UNTRUSTED = 'its certificate is not trusted here; name a file with its authority in BROADSIDE_CA';
-
 const REASON_OF_CODE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused; is the coordinator running there?',
   ENOTFOUND: 'the name is not known',
@@ -201,12 +200,7 @@ const REASON_OF_CODE: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'no answer',
   EPROTO: 'it speaks no TLS; is it http:// there?',
   HPE_INVALID_CONSTANT: 'it speaks no HTTP; is it https:// there?',
-  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
-  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is made out to another name',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
+  ...CERTIFICATE_REASONS,
 };
 
 function unreachable(url: string, error: unknown): UnreachableError {
