@@ -23,7 +23,7 @@ describe.runIf(canMakeHosts() && canRun('redis-server'))('runs of real processes
 
   /** What must not be, and how it came about; the story alone where only this seed is played. */
   async function play(seed: number): Promise<string[]> {
-    const replay = `FAULT_SEED=${seed} npx vitest run --project e2e test/cluster/random-schedules`;
+    const replay = `FAULT_SEED=${seed} npx vitest run test/cluster/random-schedules`;
     stage ??= await FaultStage.open();
     const schedule = faultSchedule(seed);
     const played = await stage.play(schedule);
