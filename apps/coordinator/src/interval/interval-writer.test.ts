@@ -28,6 +28,26 @@ describe('the interval writer', () => {
     expect(batches).toEqual([500, 500, 200]);
   });
 
+  it('begins to store a large burst before its end', async () => {
+    const batches: number[] = [];
+    let isBurstOver = false;
+    const append = (frames: readonly StoredFrame[]): Promise<void> => {
+      if (!isBurstOver) batches.push(frames.length);
+      return Promise.resolve();
+    };
+    const writer = new IntervalWriter({ append }, log);
+    const stored: Promise<void>[] = [];
+    for (let number = 0; number < 40; number++) {
+      stored.push(writer.write({ ...frameOf(number), frame: new Uint8Array(100_000) }));
+      // As between the sockets of one turn of the event loop.
+      await Promise.resolve();
+    }
+    isBurstOver = true;
+    await Promise.all(stored);
+    expect(batches[0]).toBeGreaterThan(10);
+    expect(batches[0]).toBeLessThan(20);
+  });
+
   it('says that a frame is stored only after the commit', async () => {
     let commit: (() => void) | undefined;
     const appended = new Promise<void>((began) => {

@@ -15,6 +15,8 @@ interface Pending {
 /** Of one statement. */
 const MAX_BATCH_FRAMES = 500;
 const MAX_BATCH_BYTES = 4 * 1_024 * 1_024;
+/** So much is not kept back for the end of a burst: the store works on it while the rest is still being read. */
+const EARLY_BYTES = 1_024 * 1_024;
 /** Above this agents are not read any more, until half of it is stored. */
 const MAX_PENDING_BYTES = 32 * 1_024 * 1_024;
 
@@ -28,6 +30,8 @@ export class IntervalWriter {
   #pending: Pending[] = [];
   #pendingBytes = 0;
   #isFlushing = false;
+  /** Present while the first batch of a burst is awaited. */
+  #endBurst: (() => void) | undefined;
   #roomWaiters: (() => void)[] = [];
 
   constructor(sink: FrameSink, log: Logger) {
@@ -51,6 +55,7 @@ export class IntervalWriter {
       this.#pending.push({ frame, resolve, reject });
       this.#pendingBytes += frame.frame.length;
       if (!this.#isFlushing) void this.#flush();
+      if (this.#pendingBytes >= EARLY_BYTES) this.#endBurst?.();
     });
   }
 
@@ -58,8 +63,10 @@ export class IntervalWriter {
     this.#isFlushing = true;
     // What arrives in this turn of the event loop goes along.
     await new Promise<void>((resolve) => {
+      this.#endBurst = resolve;
       setImmediate(resolve);
     });
+    this.#endBurst = undefined;
     while (this.#pending.length > 0) {
       const batch = this.#takeBatch();
       try {

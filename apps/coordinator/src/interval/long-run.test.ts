@@ -25,6 +25,8 @@ const collectGarbage = runInNewContext('gc') as () => void;
 
 function heapBytes(): number {
   collectGarbage();
+  // Array buffers are freed behind the collection, and the next one waits for that.
+  collectGarbage();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
 }
