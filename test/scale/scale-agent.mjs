@@ -52,6 +52,11 @@ export class ScaleAgent {
   #timers = [];
   /** @type {Map<string, Carried>} */
   #carried = new Map();
+  /**
+   * Those of them whose job has not ended.
+   * @type {Map<string, Carried>}
+   */
+  #ending = new Map();
   /** Frames that were sent, for the books of the test. */
   sentFrames = 0;
   acknowledgedFrames = 0;
@@ -124,7 +129,7 @@ export class ScaleAgent {
     }
   }
 
-  /** Sends the frames of the interval that has just ended; after the last one the shard's job ends. */
+  /** Sends the frames of the interval that has just ended. */
   send() {
     const due = [...this.#carried.values()].filter(({ frame }) => frame !== undefined);
     const frames = due.flatMap(({ frame }) => frame ?? []);
@@ -136,7 +141,15 @@ export class ScaleAgent {
       this.sentFrames++;
       carried.frame = undefined;
       carried.next++;
-      if (carried.next === carried.count) this.#end(carried);
+    }
+  }
+
+  /** Ends the jobs whose last frame is out. Apart from sending, which it would delay: real agents have a CPU each. */
+  finish() {
+    for (const [key, carried] of this.#ending) {
+      if (carried.next < carried.count) continue;
+      this.#ending.delete(key);
+      this.#end(carried);
     }
   }
 
@@ -204,6 +217,8 @@ export class ScaleAgent {
       const count = Math.round((shard.durationMs ?? 0) / LIMITS.intervalMs);
       const carried = { shard, count, next: 0, unacknowledged: new Map(), frame: undefined, end };
       this.#carried.set(shardAttemptKey(shard), carried);
+      this.#ending.set(shardAttemptKey(shard), carried);
+      this.prepare();
       this.#say({ kind: 'ready', shard: { runId, shardIndex, attempt } });
     });
   }

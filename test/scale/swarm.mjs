@@ -91,11 +91,12 @@ class Swarm {
   /** @param {number} startAtMs */
   async #carryOn(startAtMs) {
     for (let number = 1; ; number++) {
-      await this.#inTurns((agent) => agent.prepare());
       const dueMs = startAtMs + number * 1_000;
       await later(dueMs - Date.now());
       this.#lateMs = Math.max(this.#lateMs, Date.now() - dueMs);
       await this.#inTurns((agent) => agent.send());
+      await this.#inTurns((agent) => agent.prepare());
+      await this.#inTurns((agent) => agent.finish());
     }
   }
 
