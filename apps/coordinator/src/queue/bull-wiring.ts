@@ -71,7 +71,7 @@ export interface JobEvents extends Pick<QueueEvents, 'close' | 'waitUntilReady'>
 export type Consumer = Pick<Worker, 'name' | 'pause' | 'resume' | 'isRunning' | 'close' | 'waitUntilReady'>;
 
 export interface ConsumerOptions {
-  /** Jobs that run at the same time; an agent's number of slots. */
+  /** Jobs that run at the same time; of an agent as many as it has slots and extra slots. */
   readonly concurrency: number;
 }
 
