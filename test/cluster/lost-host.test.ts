@@ -27,10 +27,10 @@ describe.runIf(canMakeHosts() && canRun('nginx'))(`a host lost in a run of ${rat
   });
 
   /** A run in whose middle agent two is lost. @returns when the rate is back, and the report. */
-  async function losing(lose: () => Promise<unknown>): Promise<LostRun> {
+  async function losing(slots: number, lose: () => Promise<unknown>): Promise<LostRun> {
     const { cluster } = hosts;
     const plan = { target: `${nginx.url}/100.html`, rate, duration: `${DURATION_S}s`, connections: 60 };
-    const runId = await cluster.post({ ...plan, slots: 3, timeout: '2s', probe: false });
+    const runId = await cluster.post({ ...plan, slots, timeout: '2s', probe: false });
     let startMs = Number.NaN;
     await cluster.until(async () => {
       const detail = await cluster.detail(runId);
@@ -50,16 +50,17 @@ describe.runIf(canMakeHosts() && canRun('nginx'))(`a host lost in a run of ${rat
     return { report, restoredMs };
   }
 
-  it('is replaced when its agent is killed', async () => {
-    const { report, restoredMs } = await losing(() => hosts.cluster.agent('two').kill());
-    expect(report.losses).toMatchObject([{ agentName: 'two', cause: 'lost', rest: 'taken' }]);
+  it('is replaced when its agent is killed while all slots are busy', async () => {
+    const { report, restoredMs } = await losing(6, () => hosts.cluster.agent('two').kill());
+    const carried = { agentName: 'two', cause: 'lost', rest: 'taken', takenBy: { isExtra: true } };
+    expect(report.losses).toMatchObject([carried, carried]);
     expect(report.ledger.problems).toEqual([]);
     expect(restoredMs).toBeDefined();
   });
 
   it('is replaced when its cable is pulled, and is there again when it is back', async () => {
     const two = hosts.network.host('two');
-    const { report, restoredMs } = await losing(() => hosts.network.setLink(two, false));
+    const { report, restoredMs } = await losing(3, () => hosts.network.setLink(two, false));
     expect(report.losses).toMatchObject([{ agentName: 'two', cause: 'lost', rest: 'taken' }]);
     expect(report.ledger.problems).toEqual([]);
     expect(restoredMs).toBeDefined();

@@ -186,6 +186,26 @@ describe('an agent that leaves', () => {
     expect(report?.shards).toHaveLength(3);
   });
 
+  it('loses nothing when it is lost after its totals have come: they count for what was on its way', async () => {
+    const agent = await under.join({ agentId: 'a', slots: 1, drops: [1, 2] });
+    const runId = await under.post(plan);
+    // Nothing is missing of its load, so the coordinator waits for its last intervals only.
+    await until(
+      async () =>
+        (await under.request<RunSummary>('GET', `${ROUTES.runs}/${runId}`)).body.state === 'closing',
+    );
+    agent.cut();
+    const { state, report } = await under.finished(runId);
+    expect(state).toBe('finished');
+    expect(report?.ledger.problems).toEqual([]);
+    expect(report?.losses).toBeUndefined();
+    expect(report?.verdict.outcome).toBe('pass');
+    expect(report?.counters).toMatchObject({ planned: 1_003, sent: 1_003, completed: 1_003 });
+    expect(report?.latency.total.count).toBe(1_003);
+    expect(report?.agents.map(({ lost }) => lost)).toEqual([true]);
+    expect(agent.shards).toHaveLength(1);
+  });
+
   it('fails a run that has not begun when it is lost', async () => {
     const [lost] = [
       await under.join({ agentId: 'lost', slots: 1, neverReady: true }),

@@ -86,8 +86,9 @@ export class FaultyCluster extends ClusterClient {
   }
 
   /**
-   * Until the named agents are there with all slots free. One that is not running is started, again where it gave up,
-   * as a service manager would. @param way theirs, instead of the usual one.
+   * Until the named agents are there, each once and with all slots free. A coordinator that was restarted still expects
+   * the agents of the earlier one, and calls a new one of the same name `one (2)` then. One that is not running is
+   * started, again where it gave up, as a service manager would. @param way theirs, instead of the usual one.
    */
   async haveAgents(names: readonly string[], slots: number, way?: AgentWay): Promise<void> {
     await this.until(async () => {
@@ -95,7 +96,10 @@ export class FaultyCluster extends ClusterClient {
       await Promise.all(ended.map((name) => this.startAgent(name, slots, way)));
       // None, while the coordinator is away itself.
       const present = await this.agents().catch(() => []);
-      return names.every((name) => present.some((agent) => agent.name === name && agent.freeSlots === slots));
+      return names.every((name) => {
+        const [agent, ...others] = present.filter((each) => isCalled(name, each.name));
+        return agent?.freeSlots === slots && others.length === 0;
+      });
     }, START_LIMIT_MS);
   }
 
@@ -129,4 +133,9 @@ export class FaultyCluster extends ClusterClient {
     await this.redis.stop();
     await rm(this.#dataDir, { recursive: true, force: true });
   }
+}
+
+/** By the name itself, or with the number that tells agents of one name apart. */
+function isCalled(name: string, given: string): boolean {
+  return given === name || given.replace(/ \(\d+\)$/, '') === name;
 }

@@ -21,27 +21,31 @@ describe.runIf(canRun('redis-server'))('an agent that comes in the middle of a r
     await target.stop();
   });
 
-  /** A run over two slots, once the target has seen so many of its requests. */
-  async function underLoad(requests: number, seen: number): Promise<string> {
+  /** A run over so many slots, once the target has seen so many of its requests. */
+  async function underLoad(requests: number, seen: number, slots = 2): Promise<string> {
     const before = target.counters.requestsSeen;
-    const runId = await cluster.post({ target: `${target.url}/`, connections: 4, slots: 2, requests });
+    const runId = await cluster.post({ target: `${target.url}/`, connections: 4, slots, requests });
     await cluster.until(() => target.counters.requestsSeen - before >= seen);
     return runId;
   }
 
-  it('takes over what was left of another, where nobody else had room', async () => {
-    await cluster.haveAgents(['one', 'two'], 1);
-    const runId = await underLoad(2_000, 300);
+  it('takes over what was left of another, where nobody else has room', async () => {
+    await cluster.haveAgents(['one'], 1);
+    await cluster.haveAgents(['two'], 2);
+    const runId = await underLoad(1_500, 300, 3);
     await cluster.agent('two').kill();
     await cluster.until(async () => (await cluster.agents()).length === 1);
     await cluster.haveAgents(['late'], 1, {});
     const report = await cluster.report(runId);
     expect(report.ledger.problems).toEqual([]);
+    // The agent that was there has room for one of the two shards, beside its own.
     expect(report.losses).toMatchObject([
+      { agentName: 'two', rest: 'taken', takenBy: { agentName: 'one', isExtra: true } },
       { agentName: 'two', rest: 'taken', takenBy: { agentName: 'late' } },
     ]);
-    expect(report.counters.sent).toBe(2_000);
-    expect(report.counters.completed + report.lostWithAgent).toBe(2_000);
+    expect(report.losses?.[1]?.takenBy?.isExtra).toBeUndefined();
+    expect(report.counters.sent).toBe(1_500);
+    expect(report.counters.completed + report.lostWithAgent).toBe(1_500);
   });
 
   it('and is of another version is told which side to update, and the run is unharmed', async () => {

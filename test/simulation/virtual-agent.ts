@@ -24,6 +24,11 @@ const SILENCE_MS = 2 * LIMITS.agentSilenceMs;
 const MAX_UNDER_WAY = 6;
 const DRAIN_TIMEOUT_MS = 15_000;
 
+/** Room for rests beside the slots, as a real agent has it. */
+function extraSlotsOf(slots: number): number {
+  return slots * LIMITS.extraPerSlot;
+}
+
 export interface VirtualAgentParts {
   readonly id: string;
   readonly slots: number;
@@ -58,7 +63,7 @@ export class VirtualAgent {
     this.timers = new ProcessTimers(time);
     this.#attempts = new ShardAttempts({
       runInSlot: (shard, events) => {
-        if (this.#busy >= slots) throw new Error('no slot is free');
+        if (this.#busy >= slots + extraSlotsOf(slots)) throw new Error('no slot is free');
         this.#busy++;
         const onLeft = (): void => {
           this.#busy--;
@@ -86,7 +91,7 @@ export class VirtualAgent {
     });
     this.#consumer = queue.consume({
       agentId: id,
-      slots,
+      slots: slots + extraSlotsOf(slots),
       timers: this.timers,
       carryOut: (shard) => this.#attempts.carryOut(shard),
     });
@@ -181,6 +186,7 @@ export class VirtualAgent {
       name: this.id,
       version: BROADSIDE_VERSION,
       slots: this.#parts.slots,
+      extraSlots: extraSlotsOf(this.#parts.slots),
       machine,
       attempts: this.#attempts.list(),
     };
@@ -191,7 +197,7 @@ export class VirtualAgent {
     let beats = 0;
     const beat = (): void => {
       this.timers.after(LIMITS.heartbeatMs, () => {
-        this.#send({ kind: 'heartbeat', freeSlots: slots - this.#busy });
+        this.#send({ kind: 'heartbeat', freeSlots: Math.max(slots - this.#busy, 0) });
         if (++beats % (PROBE_MS / LIMITS.heartbeatMs) === 0) {
           if (this.#link !== undefined && time.nowMs - this.#heardAtMs > SILENCE_MS) this.#giveUpLink();
           this.#send({ kind: 'clock-probe', sentUs: time.clock.epochUs() });

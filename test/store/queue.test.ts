@@ -224,6 +224,11 @@ describe.each(carriers)('a queue $name', ({ isAvailable, kind, start }) => {
       expect(performance.now() - begin).toBeLessThan(3_000);
     });
 
+    it('closes when a consumer was closed before it had opened', { timeout: 30_000 }, async () => {
+      await wiring.createConsumer('shards-c', () => Promise.resolve(null), { concurrency: 1 }).close();
+      await expect(wiring.close()).resolves.toBeUndefined();
+    });
+
     it('lets the process end by itself once it is closed', async () => {
       const dist = new URL('../../apps/coordinator/dist/', import.meta.url).href;
       const options = JSON.stringify({ databaseUrl: carrier.store, redisUrl: carrier.redisUrl });

@@ -85,7 +85,7 @@ export interface CheckedOptions
 }
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
-const MAX_SLOTS = 1_024;
+const MAX_SLOTS = LIMITS.maxShardsOfAgent;
 
 /** @throws BroadsideError naming the first wrong value. */
 export function checkOptions(options: AgentOptions): CheckedOptions {

@@ -145,7 +145,7 @@ class RunningAgent implements Agent {
       this.#consumer = createShardConsumer({
         wiring,
         agentId: this.id,
-        slots: this.slots,
+        concurrency: this.slots + this.#pool.extraSlots,
         orders: this.#orders,
         onShard: (shard) => this.#attempts.carryOut(shard),
         onInvalid: (attempt, fatal) => this.#attempts.refuseInvalid(attempt, fatal),
@@ -210,6 +210,7 @@ class RunningAgent implements Agent {
         name: this.#options.name,
         version: BROADSIDE_VERSION,
         slots: this.slots,
+        extraSlots: this.#pool.extraSlots,
         machine: this.#machine,
         ...(Object.keys(labels).length === 0 ? {} : { labels }),
         ...(this.#capacityHz === undefined ? {} : { capacityHz: this.#capacityHz }),

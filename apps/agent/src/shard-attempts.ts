@@ -48,7 +48,7 @@ export const ATTEMPT_TIMEOUTS = {
 } as const;
 
 /** As many as one greeting may list. */
-const MAX_ATTEMPTS = 1_024;
+const MAX_ATTEMPTS = LIMITS.maxShardsOfAgent;
 const MAX_CALLED_OFF = 1_000;
 /** Far below an interval, and above what ends of intervals on one machine differ by. */
 const BUNDLE_WAIT_MS = 10;

@@ -21,6 +21,9 @@ export const LIMITS = {
   maxTimeoutMs: 3_600_000,
   /** Most shards of one run: one per slot, and no cluster of ours has more slots. */
   maxShards: 10_000,
+  /** Most shards of one agent at a time, and how many extra slots it has for rests beside each of its slots. */
+  maxShardsOfAgent: 1_024,
+  extraPerSlot: 1,
   /** Largest request body: it travels inside every shard job. */
   maxRequestBodyBytes: 1_048_576,
   /** Most header lines of a request, and the longest of them. */

@@ -5,7 +5,8 @@ import type { ShardQueueConsumer, ShardQueueWiring } from './shard-queue-wiring.
 export interface ShardConsumerOptions {
   readonly wiring: ShardQueueWiring;
   readonly agentId: string;
-  readonly slots: number;
+  /** Shards at a time: slots and extra slots. */
+  readonly concurrency: number;
   readonly orders: ShardOrders;
   /** Carries a shard out; its result becomes the job's result, its rejection the job's failure. */
   readonly onShard: (shard: Shard) => Promise<ShardResult>;
@@ -15,9 +16,9 @@ export interface ShardConsumerOptions {
   readonly onForged: (reason: string) => void;
 }
 
-/** Takes shards from the agent's own queue, as many at a time as there are slots. */
+/** Takes shards from the agent's own queue, as many at a time as it has room for. */
 export function createShardConsumer(options: ShardConsumerOptions): ShardQueueConsumer {
-  const { wiring, agentId, slots, orders } = options;
+  const { wiring, agentId, concurrency, orders } = options;
   return wiring.createConsumer<unknown, ShardResult>(
     shardQueueOf(agentId),
     async ({ data }) => {
@@ -35,6 +36,6 @@ export function createShardConsumer(options: ShardConsumerOptions): ShardQueueCo
           throw new Error(`refused: ${job.reason}`);
       }
     },
-    { concurrency: slots },
+    { concurrency },
   );
 }

@@ -1,5 +1,5 @@
 import type { TransportWish } from '@broadside/engine/host';
-import type { Shard } from '@broadside/shared';
+import { LIMITS, type Shard } from '@broadside/shared';
 import type { Logger } from 'pino';
 import { Slot, type SlotEvents, type SlotRun } from './slot.js';
 import type { TargetPolicies } from './thread-message.js';
@@ -14,19 +14,29 @@ export interface SlotPoolOptions {
   readonly stopTimeoutMs: number;
 }
 
-/** A fixed number of slots; which are free. */
+/**
+ * A fixed number of slots; which are free. Where none is, there is room for as many extra ones, whose threads are made
+ * when a shard comes and end when a slot is free again. The coordinator gives more shards than slots only where a lost
+ * agent's load has to go on; one that comes while a slot is still ending its last shard need not wait either.
+ */
 export class SlotPool {
+  /** Shards beyond the slots that there is room for. */
+  readonly extraSlots: number;
+  readonly #options: SlotPoolOptions;
   readonly #slots: readonly Slot[];
+  readonly #extras = new Set<Slot>();
+  /** Ends of extra slots that are under way. */
+  readonly #closing = new Set<Promise<void>>();
   #isClosed = false;
 
   constructor(options: SlotPoolOptions) {
-    const { threadEntry, transport, logger, stopTimeoutMs } = options;
-    this.#slots = Array.from(
-      { length: options.slots },
-      (_, index) => new Slot({ index, threadEntry, transport, logger, stopTimeoutMs }),
-    );
+    const { slots } = options;
+    this.#options = options;
+    this.#slots = Array.from({ length: slots }, (_, index) => this.#slot(index));
+    this.extraSlots = Math.min(slots * LIMITS.extraPerSlot, LIMITS.maxShardsOfAgent - slots);
   }
 
+  /** Without the extra ones. */
   get freeCount(): number {
     return this.#slots.filter((slot) => slot.isFree).length;
   }
@@ -39,16 +49,44 @@ export class SlotPool {
     }
   }
 
-  /** Runs a shard in a free slot. @throws Error when there is none. */
+  /** Runs a shard in a free slot, or in an extra one. @throws Error when there is none. */
   run(shard: Shard, events: SlotEvents, policies: TargetPolicies): SlotRun {
-    const slot = this.#slots.find((candidate) => candidate.isFree);
-    if (slot === undefined) throw new Error('no slot is free');
-    return slot.run(shard, events, policies);
+    const slot = this.#slots.find(({ isFree }) => isFree) ?? this.#extraSlot();
+    const run = slot.run(shard, events, policies);
+    void run.ended.then(() => this.#endExtras());
+    return run;
   }
 
   /** Ends all threads; shards that are still in them leave with a fatal error. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all(this.#slots.map((slot) => slot.close()));
+    const open = [...this.#slots, ...this.#extras].map((slot) => slot.close());
+    await Promise.all([...open, ...this.#closing]);
+  }
+
+  #slot(index: number): Slot {
+    const { threadEntry, transport, logger, stopTimeoutMs } = this.#options;
+    return new Slot({ index, threadEntry, transport, logger, stopTimeoutMs });
+  }
+
+  /** One that has its thread still, or a new one. */
+  #extraSlot(): Slot {
+    const idle = [...this.#extras].find(({ isFree }) => isFree);
+    if (idle !== undefined) return idle;
+    if (this.#isClosed || this.#extras.size >= this.extraSlots) throw new Error('no slot is free');
+    const extra = this.#slot(this.#slots.length + this.#extras.size);
+    this.#extras.add(extra);
+    return extra;
+  }
+
+  /** Of no use any more once a slot is free. Until then a rest that came too late finds its thread warm. */
+  #endExtras(): void {
+    if (this.#isClosed || this.freeCount === 0) return;
+    for (const extra of this.#extras) {
+      if (!extra.isFree) continue;
+      this.#extras.delete(extra);
+      const closing = extra.close().finally(() => this.#closing.delete(closing));
+      this.#closing.add(closing);
+    }
   }
 }

@@ -230,20 +230,53 @@ describe('Slot', () => {
 });
 
 describe('SlotPool', () => {
-  it('counts its free slots, fills all of them, and then has none', async () => {
-    const pool = new SlotPool({
-      slots: 2,
-      threadEntry: threadThat(''),
-      transport: 'auto',
-      logger,
-      stopTimeoutMs: 1_000,
-    });
+  function poolOf(slots: number, does: string): SlotPool {
+    const threadEntry = threadThat(does);
+    const pool = new SlotPool({ slots, threadEntry, transport: 'auto', logger, stopTimeoutMs: 1_000 });
     open.push(pool);
+    return pool;
+  }
+
+  /** Ends a shard at once, or at its first order, and says how many shards the thread has had. */
+  const COUNTING = `
+    const fatal = { code: 'COUNT', message: String(runs) };
+    const end = () => parentPort.postMessage({ kind: 'refused', fatal });
+    if (message.shard.connections === 1) end();
+    else parentPort.once('message', end);
+  `;
+
+  it('counts its free slots, fills all of them and the extra ones, and then has none', async () => {
+    const pool = poolOf(2, '');
     await pool.warmUp();
-    expect(pool.freeCount).toBe(2);
+    expect([pool.freeCount, pool.extraSlots]).toEqual([2, 2]);
+    for (const free of [1, 0, 0, 0]) {
+      pool.run(shard, watch(), policies);
+      expect(pool.freeCount).toBe(free);
+    }
+    expect(() => pool.run(shard, watch(), policies)).toThrow('no slot is free');
+  });
+
+  it('keeps the thread of an extra slot as long as no slot is free, and ends it then', async () => {
+    const pool = poolOf(1, COUNTING);
+    const countInExtra = async (): Promise<string | undefined> =>
+      fatalOf(await pool.run({ ...shard, connections: 1 }, watch(), policies).ended)?.message;
+    const held = pool.run(shard, watch(), policies);
+    expect([await countInExtra(), await countInExtra()]).toEqual(['1', '2']);
+    held.stop();
+    await held.ended;
+    expect(pool.freeCount).toBe(1);
+    const next = pool.run(shard, watch(), policies);
+    expect(await countInExtra()).toBe('1');
+    next.stop();
+    expect(fatalOf(await next.ended)?.message).toBe('2');
+  });
+
+  it('ends a shard in an extra slot when it is closed', async () => {
+    const pool = poolOf(1, COUNTING);
     pool.run(shard, watch(), policies);
-    pool.run(shard, watch(), policies);
-    expect(pool.freeCount).toBe(0);
+    const extra = pool.run(shard, watch(), policies);
+    await pool.close();
+    expect(fatalOf(await extra.ended)?.message).toContain('the agent was closed');
     expect(() => pool.run(shard, watch(), policies)).toThrow('no slot is free');
   });
 });

@@ -120,6 +120,43 @@ describe('the agent registry', () => {
     expect(registry.rooms()[0]?.freeSlots).toBe(2);
   });
 
+  it('offers extra slots to rests of the run that an agent carries, and to nothing else', () => {
+    const link = new RecordingLink();
+    const restRoom = (runId: string) => {
+      const { freeSlots, shards, freeExtraSlots } = registry.restRooms(runId)[0] ?? {};
+      return { freeSlots, shards, freeExtraSlots };
+    };
+    registry.join({ ...helloOf('a'), extraSlots: 2 }, link);
+    expect(restRoom('r')).toEqual({ freeSlots: 2, shards: 0, freeExtraSlots: 2 });
+    for (const shardIndex of [0, 1, 2]) registry.reserve('a', { runId: 'r', shardIndex, attempt: 1 });
+    expect(registry.rooms()).toEqual([{ agentId: 'a', slots: 2, freeSlots: 0, labels: {} }]);
+    expect(registry.summaries()[0]?.freeSlots).toBe(0);
+    expect(restRoom('r')).toEqual({ freeSlots: 0, shards: 3, freeExtraSlots: 1 });
+    expect(restRoom('other').freeExtraSlots).toBe(0);
+    registry.disconnected('a', link);
+    expect(restRoom('r').freeExtraSlots).toBe(0);
+    registry.setDraining('a');
+    expect(registry.restRooms('r')).toEqual([]);
+  });
+
+  it('believes no agent that wants more extra slots than it may have, and one that names none', () => {
+    registry.join({ ...helloOf('a'), extraSlots: 1_000 }, new RecordingLink());
+    registry.join(helloOf('b'), new RecordingLink());
+    expect(registry.restRooms('r').map((room) => room.freeExtraSlots)).toEqual([2, 0]);
+  });
+
+  it('knows which attempts came when all slots were given out, as long as the earlier ones hold theirs', () => {
+    registry.join({ ...helloOf('a'), extraSlots: 2 }, new RecordingLink());
+    const [first, second, extra] = [0, 1, 2].map((shardIndex) => ({ ...attempt, shardIndex }));
+    for (const each of [first, second, extra]) if (each !== undefined) registry.reserve('a', each);
+    const isExtra = (each: typeof first): boolean => each !== undefined && registry.isExtra('a', each);
+    expect([first, second, extra].map(isExtra)).toEqual([false, false, true]);
+    if (first !== undefined) registry.release('a', first);
+    expect(isExtra(extra)).toBe(false);
+    expect(registry.isExtra('a', attempt)).toBe(false);
+    expect(registry.isExtra('nobody', attempt)).toBe(false);
+  });
+
   it('offers no slot of an agent that is leaving, and forgets it when it has gone', () => {
     const link = new RecordingLink();
     registry.join(helloOf('a'), link);

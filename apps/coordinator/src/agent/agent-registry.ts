@@ -11,6 +11,7 @@ import {
 } from '@broadside/shared';
 import type { Clock } from '../clock.js';
 import type { AgentRoom } from '../run/admission.js';
+import type { RestRoom } from '../run/rest-taker.js';
 import { type LivenessLimits, livenessOf } from './agent-liveness.js';
 
 export type Hello = Extract<AgentMessage, { kind: 'hello' }>;
@@ -28,6 +29,8 @@ export interface AgentRecord extends SlotStrength {
   readonly name: string;
   readonly version: string;
   readonly slots: number;
+  /** Room for rests beside its slots. */
+  readonly extraSlots: number;
   readonly machine: Machine;
   readonly labels?: Labels | undefined;
   readonly connectedAt: Date;
@@ -43,8 +46,8 @@ interface Entry {
   /** Time to come back, where it is not the usual one. */
   graceMs: number | undefined;
   isDraining: boolean;
-  /** Attempts that hold a slot. */
-  readonly reserved: Set<string>;
+  /** The run of each attempt that holds a slot; from the number of slots on they are in extra slots. */
+  readonly reserved: Map<string, string>;
 }
 
 /** Before the first estimate arrives nothing is known of the clock but that it may be wrong by this much. */
@@ -74,6 +77,7 @@ export class AgentRegistry {
       name: known?.record.name ?? this.#freeName(hello.name),
       version: hello.version,
       slots: hello.slots,
+      extraSlots: Math.min(hello.extraSlots ?? 0, hello.slots * LIMITS.extraPerSlot),
       machine: hello.machine,
       ...(hello.labels === undefined ? {} : { labels: hello.labels }),
       ...strengthOf(hello),
@@ -88,7 +92,7 @@ export class AgentRegistry {
       closedAtMs: undefined,
       graceMs: undefined,
       isDraining: false,
-      reserved: known?.reserved ?? new Set(),
+      reserved: known?.reserved ?? new Map<string, string>(),
     });
   }
 
@@ -104,18 +108,18 @@ export class AgentRegistry {
   }
 
   /** An agent of an earlier coordinator: it has a part in a run, and is to come back. */
-  expect(facts: Omit<AgentRecord, 'id' | 'connectedAt'> & { readonly agentId: string }): void {
+  expect(facts: Omit<AgentRecord, 'id' | 'connectedAt' | 'extraSlots'> & { readonly agentId: string }): void {
     const { agentId: id, ...known } = facts;
     if (this.#entries.has(id)) return;
     const nowMs = this.#clock.nowMs();
     this.#entries.set(id, {
-      record: { id, ...known, connectedAt: new Date() },
+      record: { id, ...known, extraSlots: 0, connectedAt: new Date() },
       link: undefined,
       lastHeardMs: nowMs,
       closedAtMs: nowMs,
       graceMs: RETURN_MS,
       isDraining: false,
-      reserved: new Set(),
+      reserved: new Map(),
     });
   }
 
@@ -191,22 +195,34 @@ export class AgentRegistry {
   }
 
   reserve(agentId: string, attempt: ShardAttempt): void {
-    this.#entries.get(agentId)?.reserved.add(shardAttemptKey(attempt));
+    this.#entries.get(agentId)?.reserved.set(shardAttemptKey(attempt), attempt.runId);
   }
 
   release(agentId: string, attempt: ShardAttempt): void {
     this.#entries.get(agentId)?.reserved.delete(shardAttemptKey(attempt));
   }
 
+  /** Whether the agent had given out all its slots when this attempt came. */
+  isExtra(agentId: string, attempt: ShardAttempt): boolean {
+    const entry = this.#entries.get(agentId);
+    if (entry === undefined) return false;
+    return [...entry.reserved.keys()].indexOf(shardAttemptKey(attempt)) >= entry.record.slots;
+  }
+
   /** What admission may count with: an agent that is away or leaving offers nothing new. */
   rooms(): AgentRoom[] {
+    return [...this.#entries.values()].filter((entry) => !entry.isDraining).map(roomOf);
+  }
+
+  /** The same for what is left of lost attempts of a run, which its own agents may carry beyond their slots. */
+  restRooms(runId: string): RestRoom[] {
     return [...this.#entries.values()]
       .filter((entry) => !entry.isDraining)
       .map((entry) => ({
-        agentId: entry.record.id,
-        slots: entry.record.slots,
-        freeSlots: freeSlotsOf(entry),
-        labels: entry.record.labels ?? {},
+        ...roomOf(entry),
+        agentName: entry.record.name,
+        shards: entry.reserved.size,
+        freeExtraSlots: freeExtraSlotsOf(entry, runId),
       }));
   }
 
@@ -232,7 +248,19 @@ export function strengthOf({ capacityHz, weight }: SlotStrength): SlotStrength {
   return { ...(capacityHz === undefined ? {} : { capacityHz }), ...(weight === undefined ? {} : { weight }) };
 }
 
+function roomOf(entry: Entry): AgentRoom {
+  const { id: agentId, slots, labels = {} } = entry.record;
+  return { agentId, slots, freeSlots: freeSlotsOf(entry), labels };
+}
+
 function freeSlotsOf(entry: Entry): number {
   if (entry.link === undefined || entry.isDraining) return 0;
   return Math.max(entry.record.slots - entry.reserved.size, 0);
+}
+
+/** None beside the shards of another run: that run's numbers would suffer for this one. */
+function freeExtraSlotsOf({ record, link, isDraining, reserved }: Entry, runId: string): number {
+  if (link === undefined || isDraining) return 0;
+  if ([...reserved.values()].some((each) => each !== runId)) return 0;
+  return Math.max(record.slots + record.extraSlots - Math.max(reserved.size, record.slots), 0);
 }

@@ -27,6 +27,8 @@ const LOCK_RENEW_MS = 10_000;
 const RUN_RETRY_MS = 500;
 /** A consumer that does not let go within this time is left alone; its connection is cut afterwards. */
 const CLOSE_TIMEOUT_MS = 5_000;
+/** How much of that one may take to finish opening. */
+const OPEN_TIMEOUT_MS = 3_000;
 
 /** What stays of ended jobs: the store keeps the runs, the queue only what somebody may want to look at. */
 const KEEP_ENDED = { age: 3_600, count: 1_000 } as const;
@@ -69,7 +71,7 @@ export interface JobEvents extends Pick<QueueEvents, 'close' | 'waitUntilReady'>
 export type Consumer = Pick<Worker, 'name' | 'pause' | 'resume' | 'isRunning' | 'close' | 'waitUntilReady'>;
 
 export interface ConsumerOptions {
-  /** Jobs that run at the same time; an agent's number of slots. */
+  /** Jobs that run at the same time; of an agent as many as it has slots and extra slots. */
   readonly concurrency: number;
 }
 
@@ -138,7 +140,7 @@ export class BullWiring<B extends IQueueBackend, C> implements QueueWiring {
   createQueueEvents(name: string): JobEvents {
     const { prefix, connection } = this.#parts;
     const events = new this.#classes.QueueEvents(name, { prefix, connection });
-    return this.#own(events, this.#others);
+    return this.#own(events, this.#others, () => events.waitUntilReady());
   }
 
   createConsumer<D, R>(name: string, processor: Processor<D, R>, options: ConsumerOptions): Consumer {
@@ -153,7 +155,7 @@ export class BullWiring<B extends IQueueBackend, C> implements QueueWiring {
       lockRenewTime: LOCK_RENEW_MS,
       runRetryDelay: RUN_RETRY_MS,
     });
-    return this.#own(consumer, this.#consumers);
+    return this.#own(consumer, this.#consumers, () => consumer.waitUntilReady());
   }
 
   close(): Promise<void> {
@@ -174,8 +176,12 @@ export class BullWiring<B extends IQueueBackend, C> implements QueueWiring {
     this.#parts.onError(error instanceof Error ? error : new Error(String(error)));
   }
 
-  /** Remembers it until it is closed, by its owner or by `close`, and reports its errors until then. */
-  #own<T extends Closable>(created: T, group: Set<Closable>): T {
+  /**
+   * Remembers it until it is closed, by its owner or by `close`, and reports its errors until then.
+   * @param isOpen of what takes a connection for itself: closed before it has that, BullMQ takes it all the same,
+   *   keeps it for good, and the end of the pool waits for it.
+   */
+  #own<T extends Closable>(created: T, group: Set<Closable>, isOpen?: () => Promise<unknown>): T {
     let isClosing = false;
     group.add(created);
     created.on('error', (error) => {
@@ -186,6 +192,12 @@ export class BullWiring<B extends IQueueBackend, C> implements QueueWiring {
     created.close = async (...args: []): Promise<void> => {
       isClosing = true;
       group.delete(created);
+      // What never opened has nothing to keep.
+      if (isOpen !== undefined)
+        await within(
+          OPEN_TIMEOUT_MS,
+          isOpen().catch(() => undefined),
+        );
       await close(...args);
     };
     return created;

@@ -96,6 +96,7 @@ export function createRunParts(
   const shared = { head, services, shards, agents, barrier, orders, books, groups, journal, timers, reasons };
   const reissue = new RunReissue({
     ...shared,
+    runId: head.id,
     on: head.plan.on ?? {},
     onBegun: (progress) => control.sayOrder(progress),
     isOffSlot: (progress) => progress.hasEnded || books.isDelivered(progress),

@@ -1,16 +1,17 @@
 /**
- * Carries out what the rests decide: finds a slot for what lost attempts left behind, hands the new attempt to the
+ * Carries out what the rests decide: finds room for what lost attempts left behind, hands the new attempt to the
  * queue, and starts it in the slice of the run that it is ready for (docs/adr/0002).
  */
-import { hasLabels, type Labels, LIMITS, type Loss } from '@broadside/shared';
+import { type Labels, LIMITS, type Loss } from '@broadside/shared';
 import { nextSlice, startInstantUs } from '../shard/start-barrier.js';
 import type { NamedTimers } from './named-timers.js';
+import { chooseTaker, type Taker } from './rest-taker.js';
 import type { RunAgents } from './run-agents.js';
 import type { RunBooks } from './run-books.js';
 import type { RunGroups } from './run-groups.js';
 import type { RunJournal } from './run-journal.js';
 import type { RunOrders } from './run-orders.js';
-import { RunRests, type Taker } from './run-rests.js';
+import { RunRests } from './run-rests.js';
 import type { RunServices } from './run-services.js';
 import type { RunShards } from './run-shards.js';
 import type { ShardProgress } from './shard-progress.js';
@@ -18,6 +19,7 @@ import type { ShardProgress } from './shard-progress.js';
 export interface ReissueParts {
   readonly services: Pick<RunServices, 'registry' | 'clock' | 'log' | 'canResume'>;
   readonly shards: RunShards;
+  readonly runId: string;
   /** Labels that every agent of the run must have. */
   readonly on: Labels;
   readonly groups: RunGroups;
@@ -92,10 +94,10 @@ export class RunReissue {
 
   /**
    * The whole shard once more, for an attempt that was lost before the start.
-   * @returns false when no slot is free.
+   * @returns false when nobody has room for it.
    */
   replace(progress: ShardProgress): boolean {
-    const taker = this.#freeTaker();
+    const taker = this.#taker();
     if (taker === undefined) return false;
     this.#handOut(this.rests.again(progress, taker));
     return true;
@@ -110,7 +112,7 @@ export class RunReissue {
       if (isOffSlot(progress)) services.registry.release(progress.agentId, progress.shard);
     }
     while (this.rests.isWaiting) {
-      const taker = this.#freeTaker();
+      const taker = this.#taker();
       if (taker === undefined) break;
       const attempt = this.rests.place(taker, this.nowMs);
       if (attempt === undefined) break;
@@ -134,7 +136,7 @@ export class RunReissue {
       return;
     }
     progress.startSlice ??= slice;
-    this.rests.begins(progress);
+    this.rests.begins(progress, services.registry.isExtra(progress.agentId, progress.shard));
     if (!services.canResume) {
       this.#haveBegun(progress);
       return;
@@ -234,13 +236,8 @@ export class RunReissue {
     }
   }
 
-  /** The agent of the run's pool with most free slots. */
-  #freeTaker(): Taker | undefined {
-    const { on, services } = this.#parts;
-    const { registry } = services;
-    const rooms = registry.rooms().filter((room) => room.freeSlots > 0 && hasLabels(room.labels, on));
-    const [most] = rooms.toSorted((a, b) => b.freeSlots - a.freeSlots);
-    if (most === undefined) return undefined;
-    return { agentId: most.agentId, agentName: registry.get(most.agentId)?.name ?? most.agentId };
+  #taker(): Taker | undefined {
+    const { runId, on, services } = this.#parts;
+    return chooseTaker(services.registry.restRooms(runId), on);
   }
 }

@@ -12,6 +12,7 @@ import {
   restOfShard,
   type Shard,
 } from '@broadside/shared';
+import type { Taker } from './rest-taker.js';
 import { ShardProgress } from './shard-progress.js';
 
 /** A rest that nobody could carry out so often is not tried again: something is wrong with it, or everywhere. */
@@ -26,11 +27,6 @@ interface Rest {
   tries: number;
   /** Who is to do it, from the choice on until that attempt begins, or fails to. */
   taker: ShardProgress | undefined;
-}
-
-export interface Taker {
-  readonly agentId: string;
-  readonly agentName: string;
 }
 
 export interface LossCircumstances {
@@ -119,7 +115,7 @@ export class RunRests {
   }
 
   /**
-   * Gives the oldest rest that waits to an agent with a free slot.
+   * Gives the oldest rest that waits to an agent that has room.
    * @param nowMs run time.
    * @returns the attempt that is to be carried out; undefined when nothing waits, or its time is over.
    */
@@ -138,8 +134,11 @@ export class RunRests {
     return undefined;
   }
 
-  /** The attempt is to begin with its slice; `begun` or `failed` follows. */
-  begins(progress: ShardProgress): void {
+  /**
+   * The attempt is to begin with its slice; `begun` or `failed` follows.
+   * @param isExtra its agent carries it beside as many shards as it has slots.
+   */
+  begins(progress: ShardProgress, isExtra: boolean): void {
     const rest = this.#rests.find((each) => each.taker === progress);
     if (rest === undefined) return;
     this.#change(rest, {
@@ -149,6 +148,7 @@ export class RunRests {
         agentId: progress.agentId,
         agentName: progress.agentName,
         fromMs: (progress.startSlice ?? 0) * LIMITS.intervalMs,
+        ...(isExtra ? { isExtra } : {}),
       },
     });
   }

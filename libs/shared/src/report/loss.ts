@@ -42,6 +42,8 @@ export const lossSchema = z.object({
       agentId: agentIdSchema,
       agentName: z.string(),
       fromMs: z.number().optional(),
+      /** No slot was free: it carries this in an extra slot, beside its own shards. */
+      isExtra: z.boolean().optional(),
     })
     .optional(),
   /** Requests beyond its last interval that it may have sent until it was noticed, by its rate until then. */
@@ -160,7 +162,8 @@ function whatBecameOfRest({ rest, restRequests, takenBy }: Loss): string {
       return `${what} was not sent`;
     case 'taken': {
       const from = takenBy?.fromMs === undefined ? '' : ` at ${Math.round(takenBy.fromMs / 1_000)} s`;
-      return `agent ${takenBy?.agentName ?? ''} took ${what} over${from}`;
+      const beside = takenBy?.isExtra === true ? ', beside its own shards' : '';
+      return `agent ${takenBy?.agentName ?? ''} took ${what} over${from}${beside}`;
     }
   }
 }

@@ -71,7 +71,7 @@ it('accepts requests that were lost with an agent as a stated part of the books'
 });
 
 it('passes when few outcomes went with an agent and others took the rest over', () => {
-  const taken = { attempt: 2, agentId: 'b', agentName: 'b', fromMs: 6_000 };
+  const taken = { attempt: 2, agentId: 'b', agentName: 'b', fromMs: 6_000, isExtra: true };
   const loss = lossOf({
     lostRequests: 1,
     restRequests: 50,
@@ -90,7 +90,7 @@ it('passes when few outcomes went with an agent and others took the rest over', 
   expect(report.verdict.outcome).toBe('pass');
   expect(report.verdict.reasons[0]).toBe(
     'agent a was lost with shard 0 (noticed at 4.2 s; its numbers end at 3 s); the outcome of 1 request is not ' +
-      'known; agent b took its other 50 requests over at 6 s',
+      'known; agent b took its other 50 requests over at 6 s, beside its own shards',
   );
 });
 

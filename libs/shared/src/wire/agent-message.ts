@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LIMITS } from '../limits.js';
 import { fatalSchema } from '../metrics/fatal.js';
 import { labelsSchema } from '../plan/labels.js';
 import { agentIdSchema, shardAttemptSchema } from '../plan/shard.schema.js';
@@ -29,15 +30,17 @@ export const agentMessageSchema = z.discriminatedUnion('kind', [
     agentId: agentIdSchema,
     name: z.string().min(1).max(255),
     version: z.string().max(32),
-    slots: z.int().min(1).max(1_024),
+    slots: z.int().min(1).max(LIMITS.maxShardsOfAgent),
+    /** Room for attempts that take over rests, beside its slots. Absent: none. */
+    extraSlots: z.int().min(0).max(LIMITS.maxShardsOfAgent).optional(),
     machine: machineSchema,
     /** What a plan may choose agents by. */
     labels: labelsSchema.optional(),
     ...slotStrengthFields,
     /** Attempts that are still alive on the agent when it comes back after a broken socket. */
-    attempts: z.array(shardAttemptSchema).max(1_024),
+    attempts: z.array(shardAttemptSchema).max(LIMITS.maxShardsOfAgent),
   }),
-  z.object({ kind: z.literal('heartbeat'), freeSlots: z.int().min(0).max(1_024) }),
+  z.object({ kind: z.literal('heartbeat'), freeSlots: z.int().min(0).max(LIMITS.maxShardsOfAgent) }),
   /** A round trip to measure the clock offset; times are µs of the sender's clock. */
   z.object({ kind: z.literal('clock-probe'), sentUs: z.number() }),
   /** Estimate of coordinator clock minus agent clock, with half the smallest round trip as its uncertainty. */
