@@ -72,8 +72,13 @@ function widestRun(): Report {
     name: name.padEnd(60, 'x'),
   }));
   const shards = agents.map(({ agentId }, i) => ({
-    ...{ shardIndex: i, attempt: 1, agentId, connections: 5, counters: counters(1e9, 1e9) },
-    ...{ startSkewUs: -longestUs, stopSkewUs: -longestUs },
+    shardIndex: i,
+    attempt: 1,
+    agentId,
+    connections: 5,
+    counters: counters(1e9, 1e9),
+    startSkewUs: -longestUs,
+    stopSkewUs: -longestUs,
   }));
   const figures = new Map(
     agents.map(({ agentId }) => [
@@ -86,7 +91,9 @@ function widestRun(): Report {
     seen: {
       counters: balancedCounters({ completed: 1_000 }),
       samples: {
-        ...{ fresh: samples, reused: samples, wait: samples },
+        fresh: samples,
+        reused: samples,
+        wait: samples,
         corrected: samples,
         sendLag: samples,
       },
