@@ -1,12 +1,12 @@
 // One of four agents is kept from running most of the time, as by a neighbour on its machine: it alone is named.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fire, reportOf } from '../e2e/command-line.js';
+import { type StartedCoordinator, startAgentProcess, startServe } from '../e2e/started-cluster.js';
 import type { RunningProcess } from '../support/process.js';
 import { canRun } from '../support/programs.js';
 import { RedisServer } from '../support/redis.js';
 import { WellBehavedTarget } from '../targets/well-behaved-target.js';
-import { fire, reportOf } from './command-line.js';
-import { type StartedCoordinator, startAgentProcess, startServe } from './started-cluster.js';
 
 const ENV = { BROADSIDE_JOIN_TOKEN: 'a-join-token-of-this-test' };
 const NAMES = ['one', 'two', 'three', 'hindered'];
