@@ -4,41 +4,31 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RunningProcess } from '../support/process.js';
 import { canRun } from '../support/programs.js';
-import { RedisServer } from '../support/redis.js';
 import { WellBehavedTarget } from '../targets/well-behaved-target.js';
 import { fire, reportOf } from './command-line.js';
-import { type StartedCoordinator, startAgentProcess, startServe } from './started-cluster.js';
+import { type StartedCluster, startCluster } from './started-cluster.js';
 
 describe.runIf(canRun('redis-server'))('agents that start together on one machine', () => {
   const target = new WellBehavedTarget();
   let cache = '';
-  let redis: RedisServer;
-  let coordinator: StartedCoordinator;
-  let agents: RunningProcess[] = [];
+  let cluster: StartedCluster;
 
   beforeEach(async () => {
     cache = await mkdtemp(join(tmpdir(), 'broadside-cache-'));
     await target.start();
-    redis = await RedisServer.start();
-    const env = { BROADSIDE_JOIN_TOKEN: 'a-join-token-of-this-test', XDG_CACHE_HOME: cache };
-    coordinator = await startServe(['--redis', redis.url], env);
-    const words = ['--join', coordinator.url, '--slots', '1', '--name'];
-    agents = await Promise.all(['one', 'two'].map((name) => startAgentProcess([...words, name], env)));
+    cluster = await startCluster(['one', 'two'], { XDG_CACHE_HOME: cache });
   });
 
   afterEach(async () => {
-    await Promise.all(agents.map((agent) => agent.stop()));
-    await coordinator.process.stop();
-    await redis.stop();
+    await cluster.stop();
     await target.stop();
     await rm(cache, { recursive: true, force: true });
   });
 
   it('measure it once, and share a run equally', async () => {
     const load = ['-q', '-n', '1000', '-c', '2', '--slots', '2'];
-    const report = reportOf(await fire(['run', '--coordinator', coordinator.url, ...load, `${target.url}/`]));
+    const report = reportOf(await fire(['run', '--coordinator', cluster.url, ...load, `${target.url}/`]));
     expect(report.agents.map(({ completed }) => completed)).toEqual([500, 500]);
     const folder = join(cache, 'broadside');
     expect(await readdir(folder)).toEqual(['capacity.json']);

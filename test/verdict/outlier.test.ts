@@ -2,13 +2,11 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fire, reportOf } from '../e2e/command-line.js';
-import { type StartedCoordinator, startAgentProcess, startServe } from '../e2e/started-cluster.js';
+import { type StartedCluster, startCluster } from '../e2e/started-cluster.js';
 import type { RunningProcess } from '../support/process.js';
 import { canRun } from '../support/programs.js';
-import { RedisServer } from '../support/redis.js';
 import { WellBehavedTarget } from '../targets/well-behaved-target.js';
 
-const ENV = { BROADSIDE_JOIN_TOKEN: 'a-join-token-of-this-test' };
 const NAMES = ['one', 'two', 'three', 'hindered'];
 /** So long that what a busy test machine adds is little beside it. */
 const DELAY_MS = 100;
@@ -17,35 +15,22 @@ const FREE_MS = 100;
 
 describe.runIf(canRun('redis-server'))('an agent that stands out', () => {
   const target = new WellBehavedTarget({ delayMs: DELAY_MS });
-  let redis: RedisServer;
-  let coordinator: StartedCoordinator;
-  const agents = new Map<string, RunningProcess>();
+  let cluster: StartedCluster;
 
   beforeAll(async () => {
     await target.start();
-    redis = await RedisServer.start();
-    coordinator = await startServe(['--redis', redis.url], ENV);
-    await Promise.all(
-      NAMES.map(async (name) => {
-        const words = ['--join', coordinator.url, '--name', name, '--slots', '1'];
-        agents.set(name, await startAgentProcess(words, ENV));
-      }),
-    );
+    cluster = await startCluster(NAMES);
   });
 
   afterAll(async () => {
-    await Promise.all([...agents.values()].map((agent) => agent.stop()));
-    await coordinator.process.stop();
-    await redis.stop();
+    await cluster.stop();
     await target.stop();
   });
 
   it('is named in text and JSON with what is odd about it, and no other is', async () => {
-    const thaw = hinder(agents.get('hindered'));
+    const thaw = hinder(cluster.agents.get('hindered'));
     const load = ['--rate', '400', '-d', '4s', '-c', '200', '--slots', '4', '--weights', 'equal'];
-    const fired = await fire(['run', '--coordinator', coordinator.url, ...load, `${target.url}/`]).finally(
-      thaw,
-    );
+    const fired = await fire(['run', '--coordinator', cluster.url, ...load, `${target.url}/`]).finally(thaw);
     const { outliers = [], ledger } = reportOf(fired);
     expect(new Set(outliers.map(({ name }) => name)), JSON.stringify(outliers)).toEqual(
       new Set(['hindered']),
