@@ -70,6 +70,10 @@ describe('mistakes are refused before anything is started', () => {
         stderr: /: --token \(or BROADSIDE_TOKEN\): is required to listen on 0\.0\.0\.0, /,
       },
     ],
+    [
+      ['serve', '--keep-runs', '0'],
+      { code: 2, stderr: /^broadside: --keep-runs "0": must be a whole number from 1 to 100000\n$/ },
+    ],
     [['serve', '--redis', 'x'], { code: 2, stderr: /^broadside: .*: --redis: must look like redis:/ }],
     [
       ['serve', '--agent-redis', 'redis://h'],
@@ -93,6 +97,11 @@ describe('mistakes are refused before anything is started', () => {
   it.each([
     [['serve'], { BROADSIDE_REDIS_URL: 'x' }, /^broadside: .*: BROADSIDE_REDIS_URL: must look like redis:/],
     [['serve'], { BROADSIDE_SLOTS: 'x' }, /^broadside: BROADSIDE_SLOTS "x": must be a whole number/],
+    [
+      ['serve'],
+      { BROADSIDE_KEEP_RUNS: 'all' },
+      /^broadside: BROADSIDE_KEEP_RUNS "all": must be a whole number/,
+    ],
     [['serve'], { BROADSIDE_TRANSPORT: 'x' }, /^broadside: BROADSIDE_TRANSPORT "x": must be one of/],
     [['agent'], { BROADSIDE_COORDINATOR: 'ftp://h' }, /^broadside: BROADSIDE_COORDINATOR: must begin with/],
     [['agent', '--join', 'h'], { BROADSIDE_JOIN_TOKEN: 'a b' }, /^broadside: BROADSIDE_JOIN_TOKEN: /],

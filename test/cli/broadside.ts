@@ -33,6 +33,7 @@ const CLEAN: Readonly<Record<string, string | undefined>> = {
   BROADSIDE_REDIS_URL: undefined,
   BROADSIDE_SLOTS: undefined,
   BROADSIDE_TRANSPORT: undefined,
+  BROADSIDE_KEEP_RUNS: undefined,
   BROADSIDE_LOG_FORMAT: undefined,
 };
 

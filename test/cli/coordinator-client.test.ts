@@ -45,15 +45,16 @@ describe('a service that is no coordinator, or one that refuses', () => {
     expect(result.stdout + result.stderr).not.toContain('very-secret-token');
   });
 
-  it('that lists what is wrong with the plan gives code 2', async () => {
+  it('that lists what is wrong with the plan gives code 2, and each problem once', async () => {
     const error = {
       code: 'invalid',
-      message: 'the plan is not valid',
+      message: 'not valid: slots: too many',
+      hint: 'take fewer',
       problems: [{ path: 'slots', message: 'too many' }],
     };
     const url = await listen((_request, response) => response.writeHead(400).end(JSON.stringify({ error })));
     const result = await runAt(url);
-    expect(result.stderr).toMatch(/: the plan is not valid; slots: too many\n$/);
+    expect(result.stderr).toMatch(/^broadside: http:\S+: not valid: slots: too many; take fewer\n$/);
     expect(result.exitCode).toBe(2);
   });
 

@@ -157,4 +157,36 @@ describe('broadside serve beyond loopback', () => {
     ]);
     expect(stderr.trimEnd()).not.toContain('\n');
   });
+
+  it('warns in one line that tokens travel readable without TLS, and only there', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'broadside-open-'));
+    const start = async (...words: readonly string[]): Promise<string> => {
+      const file = join(folder, 'admin-token');
+      const serve = await startBroadside(
+        // This machine alone can reach that address, but it is none that counts as loopback.
+        [
+          'serve',
+          '--host',
+          '::ffff:127.0.0.1',
+          '--port',
+          '0',
+          '--slots',
+          '0',
+          '--admin-token-file',
+          file,
+          ...words,
+        ],
+      );
+      await serve.waitForLine(/^broadside coordinator listens on /);
+      await serve.stop();
+      return serve.stderr();
+    };
+    try {
+      const warnings = (await start()).split('\n').filter((line) => line.includes(' warning: '));
+      expect(warnings).toEqual([expect.stringMatching(/without TLS, so tokens .*--tls-cert and --tls-key/)]);
+      expect(await start('--trust-proxy', '10.0.0.1')).not.toContain('without TLS');
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
 });

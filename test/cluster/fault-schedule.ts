@@ -1,7 +1,7 @@
 // What one seed means: a plan, and what goes wrong while it is carried out. Pure, so a seed always means the same;
 // what real processes make of it differs a little from time to time.
 
-import { SeededRandom } from '../simulation/seeded-random.js';
+import { Random } from '../../libs/shared/src/testing/random.js';
 
 export const AGENT_NAMES = ['one', 'two', 'three'] as const;
 export type AgentName = (typeof AGENT_NAMES)[number];
@@ -33,7 +33,7 @@ export interface FaultSchedule {
 const AGENT_FAULTS = ['kill', 'kill', 'freeze', 'freeze', 'drain', 'cut-off', 'cut-off', 'unplug'] as const;
 
 export function faultSchedule(seed: number): FaultSchedule {
-  const random = new SeededRandom(seed);
+  const random = new Random(seed);
   const connections = random.int(3, 12);
   const plan = { ...loadOf(random, connections), connections, slots: random.int(1, 3), timeout: '2s' };
   const faults = Array.from({ length: random.int(1, 4) }, () => faultOf(random));
@@ -54,7 +54,7 @@ export function describeFault(fault: Fault): string {
 }
 
 /** A load of a few seconds, where nothing goes wrong. */
-function loadOf(random: SeededRandom, connections: number): Readonly<Record<string, unknown>> {
+function loadOf(random: Random, connections: number): Readonly<Record<string, unknown>> {
   const seconds = random.int(2, 6);
   const duration = `${seconds}s`;
   const requests = Math.floor((seconds * connections * 1_000) / TARGET_DELAY_MS);
@@ -69,7 +69,7 @@ function loadOf(random: SeededRandom, connections: number): Readonly<Record<stri
   ]);
 }
 
-function faultOf(random: SeededRandom): Fault {
+function faultOf(random: Random): Fault {
   const when = { atMs: random.int(0, 6_000), forMs: random.int(50, 7_000) };
   const agent = random.pick(AGENT_NAMES);
   if (random.isTrue(0.2)) return { ...when, kind: 'kill-coordinator' };

@@ -111,6 +111,9 @@ describe('the REST interface', () => {
       'nonsense',
       'target',
     ]);
+    // The message alone is enough for a person.
+    for (const { path, message } of body.error.problems ?? [])
+      expect(body.error.message.split(`${path}: ${message}`)).toHaveLength(2);
   });
 
   it('answers what it does not know in JSON', async () => {

@@ -336,3 +336,21 @@ describe('a coordinator that is told to leave', () => {
     await agent.leave();
   });
 });
+
+describe('a store that was told how many runs to keep', () => {
+  it('forgets the older ones, with their reports, when a run has ended', async () => {
+    const keeping = await CoordinatorUnderTest.start({ keepRuns: 1 });
+    try {
+      await keeping.join({ agentId: 'a', slots: 1 });
+      const first = await keeping.post(plan);
+      await keeping.finished(first);
+      const second = await keeping.post(plan);
+      await keeping.finished(second);
+      await until(async () => (await keeping.request('GET', `${ROUTES.runs}/${first}`)).status === 404);
+      expect((await keeping.finished(second)).report?.counters.completed).toBe(1_003);
+    } finally {
+      await keeping.dismissAgents();
+      await keeping.coordinator.close();
+    }
+  });
+});

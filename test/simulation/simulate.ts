@@ -1,7 +1,7 @@
 // One seed: a plan, a cluster and a schedule of faults, carried to the end of the run; then the books are looked at.
 
 import { isFinalState, type Plan, parsePlan, type Report, shardAttemptKey } from '@broadside/shared';
-import { SeededRandom } from './seeded-random.js';
+import { Random } from '../../libs/shared/src/testing/random.js';
 import { VirtualAgent } from './virtual-agent.js';
 import { VirtualCoordinator } from './virtual-coordinator.js';
 import type { AttemptTruth } from './virtual-engine.js';
@@ -28,7 +28,7 @@ export async function simulate(seed: number): Promise<Outcome> {
 
 class Simulation {
   readonly #seed: number;
-  readonly #random: SeededRandom;
+  readonly #random: Random;
   readonly #time = new VirtualTime();
   readonly #store: VirtualStore;
   readonly #queue: VirtualQueue;
@@ -41,7 +41,7 @@ class Simulation {
 
   constructor(seed: number) {
     this.#seed = seed;
-    this.#random = new SeededRandom(seed);
+    this.#random = new Random(seed);
     this.#store = new VirtualStore(this.#random);
     this.#queue = new VirtualQueue(this.#time, this.#random);
   }

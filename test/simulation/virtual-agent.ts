@@ -11,7 +11,7 @@ import {
   shardAttemptKey,
 } from '@broadside/shared';
 import { pino } from 'pino';
-import type { SeededRandom } from './seeded-random.js';
+import type { Random } from '../../libs/shared/src/testing/random.js';
 import type { VirtualCoordinator } from './virtual-coordinator.js';
 import { type AttemptTruth, VirtualEngine } from './virtual-engine.js';
 import { VirtualLink, type Way } from './virtual-link.js';
@@ -33,7 +33,7 @@ export interface VirtualAgentParts {
   readonly id: string;
   readonly slots: number;
   readonly time: VirtualTime;
-  readonly random: SeededRandom;
+  readonly random: Random;
   readonly queue: VirtualQueue;
   /** The coordinator that is there now. */
   readonly coordinator: () => VirtualCoordinator | undefined;

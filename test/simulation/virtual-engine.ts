@@ -19,7 +19,7 @@ import {
   type Shard,
   type SparseHistogram,
 } from '@broadside/shared';
-import type { SeededRandom } from './seeded-random.js';
+import type { Random } from '../../libs/shared/src/testing/random.js';
 import type { ProcessTimers, VirtualTime } from './virtual-time.js';
 
 const TICK_MS = 200;
@@ -33,7 +33,7 @@ export interface AttemptTruth {
 export interface VirtualEngineParts {
   readonly time: VirtualTime;
   readonly timers: ProcessTimers;
-  readonly random: SeededRandom;
+  readonly random: Random;
   readonly shard: Shard;
   readonly events: SlotEvents;
   readonly truth: AttemptTruth;

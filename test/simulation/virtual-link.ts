@@ -1,6 +1,6 @@
 // One connection between an agent and a coordinator: in order, late, sometimes cut off, sometimes stuttering.
 
-import type { SeededRandom } from './seeded-random.js';
+import type { Random } from '../../libs/shared/src/testing/random.js';
 import type { VirtualTime } from './virtual-time.js';
 
 export interface LinkEnd {
@@ -20,7 +20,7 @@ export interface Way {
 
 export class VirtualLink {
   readonly #time: VirtualTime;
-  readonly #random: SeededRandom;
+  readonly #random: Random;
   readonly #way: Way;
   readonly #ends: readonly [LinkEnd, LinkEnd];
   /** When the latest message in each direction arrives: none overtakes it. */
@@ -32,7 +32,7 @@ export class VirtualLink {
   /** @param ends the agent's, the coordinator's. */
   constructor(parts: {
     time: VirtualTime;
-    random: SeededRandom;
+    random: Random;
     way: Way;
     ends: readonly [LinkEnd, LinkEnd];
   }) {

@@ -9,7 +9,7 @@ import type {
   ShardEnding,
 } from '@broadside/coordinator/core';
 import { type Shard, type ShardResult, shardAttemptKey } from '@broadside/shared';
-import type { SeededRandom } from './seeded-random.js';
+import type { Random } from '../../libs/shared/src/testing/random.js';
 import type { ProcessTimers, VirtualTime } from './virtual-time.js';
 
 interface Job {
@@ -42,7 +42,7 @@ const STEP_MS = 15;
 
 export class VirtualQueue {
   readonly #time: VirtualTime;
-  readonly #random: SeededRandom;
+  readonly #random: Random;
   readonly #groups = new Map<string, Group>();
   readonly #jobs = new Map<string, Job>();
   readonly #consumers = new Set<Consumer>();
@@ -51,7 +51,7 @@ export class VirtualQueue {
   /** What waits until it is back. */
   #held: (() => void)[] = [];
 
-  constructor(time: VirtualTime, random: SeededRandom) {
+  constructor(time: VirtualTime, random: Random) {
     this.#time = time;
     this.#random = random;
   }

@@ -21,7 +21,7 @@ import {
   type ShardAttempt,
   shardAttemptKey,
 } from '@broadside/shared';
-import type { SeededRandom } from './seeded-random.js';
+import type { Random } from '../../libs/shared/src/testing/random.js';
 import type { ProcessTimers } from './virtual-time.js';
 
 interface RunRow extends NewRun {
@@ -45,9 +45,9 @@ export class VirtualStore {
   readonly frames = new Map<string, Map<number, Uint8Array>>();
   /** Longest time of one statement. */
   slownessMs = 5;
-  readonly #random: SeededRandom;
+  readonly #random: Random;
 
-  constructor(random: SeededRandom) {
+  constructor(random: Random) {
     this.#random = random;
   }
 

@@ -1,7 +1,8 @@
+import { LIMITS } from '@broadside/shared';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { IntervalRepository } from '../../apps/coordinator/dist/interval/interval.repository.js';
-import { OldRuns } from '../../apps/coordinator/dist/run/old-runs.js';
+import { keptRuns, OldRuns } from '../../apps/coordinator/dist/run/old-runs.js';
 import { openStore, type Store } from '../../apps/coordinator/dist/storage/store.js';
 import { StorePatience } from '../../apps/coordinator/dist/storage/store-patience.js';
 
@@ -37,8 +38,14 @@ describe('old runs', () => {
     expect(await left()).toEqual({ runs: ['r0', 'r3', 'r4', 'r5'], frames: ['r0', 'r5'] });
   });
 
+  it('are as many as somebody wants, their frames never more than of the newest 20', async () => {
+    expect(keptRuns(5_000)).toEqual({ reports: 5_000, frames: LIMITS.maxRunsWithFrames });
+    await new OldRuns(store, log, keptRuns(2)).forget();
+    expect(await left()).toEqual({ runs: ['r0', 'r4', 'r5'], frames: ['r0', 'r4', 'r5'] });
+  });
+
   it('stay while there are few', async () => {
-    await new OldRuns(store, log).forget();
+    await new OldRuns(store, log, keptRuns(LIMITS.defaultKeptRuns)).forget();
     expect((await left()).runs).toHaveLength(6);
     expect((await left()).frames).toHaveLength(6);
   });

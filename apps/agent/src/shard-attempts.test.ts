@@ -5,7 +5,6 @@ import {
   encodeTotals,
   GAUGE_NAMES,
   newCounters,
-  PROTOCOL_VERSION,
   type Shard,
   type ShardResult,
 } from '@broadside/shared';
@@ -13,31 +12,12 @@ import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ShardAttempts, type ShardAttemptsOptions } from './shard-attempts.js';
 import type { SlotEnd, SlotEvents, SlotRun } from './slot/slot.js';
+import { plainShard } from './testing/plain-shard.js';
 import { systemTimers } from './timers.js';
 
 const logger = pino({ level: 'silent' });
 
-function shardOf(runId: string): Shard {
-  return {
-    runId,
-    shardIndex: 0,
-    attempt: 1,
-    protocol: PROTOCOL_VERSION,
-    shardCount: 1,
-    target: { scheme: 'http', host: '127.0.0.1', port: 1, path: '/' },
-    request: { method: 'GET', httpVersion: '1.1', headerLines: [] },
-    keepAlive: true,
-    connections: 1,
-    requests: 1,
-    timeoutMs: 1,
-    maxReplyHeaderBytes: 1_000,
-    maxReplyBodyBytes: 1_000,
-    checkLength: false,
-    failOnStatus: false,
-    onSocketError: 'continue',
-    probe: false,
-  };
-}
+const shardOf = (runId: string): Shard => plainShard({ runId, connections: 1, requests: 1, timeoutMs: 1 });
 
 /** Totals of an attempt that took up 7 requests. */
 function totalsOf({ runId, shardIndex, attempt }: Shard): string {

@@ -25,7 +25,7 @@ import { IntervalWriter } from './interval/interval-writer.js';
 import { LiveGateway } from './live/live.gateway.js';
 import type { QueueWiring } from './queue/bull-wiring.js';
 import { QUEUE_PREFIX } from './queue-prefix.js';
-import { OldRuns } from './run/old-runs.js';
+import { keptRuns, OldRuns } from './run/old-runs.js';
 import { RunRepository } from './run/run.repository.js';
 import { RunService } from './run/run.service.js';
 import { KillSwitch, loadKillState } from './safety/kill-switch.js';
@@ -105,7 +105,7 @@ export function buildParts(input: PartsInput): Parts {
     // Agents in this process, and their queue, went with the coordinator before.
     canResume: wiring.kind === 'redis',
   });
-  new OldRuns(store, log).follow(events);
+  new OldRuns(store, log, keptRuns(config.keepRuns)).follow(events);
   const agents = new AgentGateway({
     registry,
     events,

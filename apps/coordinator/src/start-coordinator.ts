@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { BroadsideError } from '@broadside/shared';
 import { type Logger, pino } from 'pino';
 import { buildAccess, newJoinToken, openAccess } from './access/access.js';
+import { clearTextWarning } from './access/clear-text.js';
 import type { Building, Parts, PartsInput } from './build-parts.js';
 import { type Config, type ConfigInput, type NameOfSetting, parseConfig } from './config/config.schema.js';
 import type { TlsFiles } from './http/tls-files.js';
@@ -103,6 +104,8 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Coo
   const scheme = tls === undefined ? 'http' : 'https';
   const url = `${scheme}://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
   log.debug(`listening on ${url}`);
+  const warning = clearTextWarning(config);
+  if (warning !== undefined) log.warn(warning);
   const agentQueue = wiring.kind === 'embedded' ? wiring : undefined;
   return {
     url,

@@ -5,7 +5,7 @@ import type { Problem } from './plan/parse-plan.js';
  * (report/exit-code.ts), REST maps them to statuses.
  */
 export const ERROR_STATUS = {
-  /** The plan, a flag or a body is not valid; `problems` lists everything. */
+  /** The plan, a flag or a body is not valid; the message says what, `problems` lists everything for programs. */
   invalid: 400,
   /** No token, or a wrong one. */
   unauthorized: 401,

@@ -14,6 +14,7 @@ export * from './plan/body-bytes.js';
 export { dealByWeights, splitByWeights, splitWithOneEach } from './plan/deal.js';
 export * from './plan/labels.js';
 export * from './plan/load-fields.js';
+export type { NameOfField } from './plan/naming-issue.js';
 export * from './plan/parse-plan.js';
 export * from './plan/plan.schema.js';
 export * from './plan/proxy.js';

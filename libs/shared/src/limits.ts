@@ -101,8 +101,10 @@ export const LIMITS = {
   closeTimeoutMs: 30_000,
   /** Seconds of a run that the report and the watchers see one by one; a longer run is folded. */
   maxReportSeconds: 3_600,
-  /** Ended runs that a store keeps; of the newest of them also the frames, which can be half a gigabyte each. */
-  maxKeptRuns: 1_000,
+  /** Ended runs that a store keeps: unless it is told otherwise, and at most. */
+  defaultKeptRuns: 1_000,
+  maxKeptRuns: 100_000,
+  /** Of the newest of them also the frames, which can be half a gigabyte each. */
   maxRunsWithFrames: 20,
   /** Runs that wait for slots. */
   maxQueuedRuns: 100,

@@ -11,6 +11,7 @@ import {
 } from '@broadside/shared';
 import type { SlotEnd, SlotEvents, SlotRun } from '../slot/slot.js';
 import { within } from '../within.js';
+import { BestWindow } from './best-window.js';
 import { LoopbackTarget } from './loopback-target.js';
 import { slotCapacityHz } from './slot-capacity.js';
 
@@ -21,10 +22,10 @@ export interface MeasureCapacityOptions {
   readonly clock?: Clock;
 }
 
-/** The first load only makes the code of the thread fast; the second one counts. */
-const WARM_UP_MS = 300;
-const MEASURED_MS = 500;
-/** Never longer, whatever the machine is busy with: then nothing is known. */
+/** The first load only makes the code of the thread fast. */
+const WARM_UP_MS = 200;
+const WINDOW_MS = 80;
+/** Never longer, whatever the machine is busy with: then what is known by then counts. */
 const MOST_MS = 2_000;
 const CONNECTIONS = 32;
 const START_DELAY_US = 2_000;
@@ -36,35 +37,36 @@ const START_DELAY_US = 2_000;
  */
 export async function measureCapacity(options: MeasureCapacityOptions): Promise<number | undefined> {
   const target = await LoopbackTarget.listen();
+  const best = new BestWindow();
   let run: SlotRun | undefined;
   let isOver = false;
-  const fire = async (durationMs: number): Promise<SlotEnd | undefined> => {
-    if (isOver) return undefined;
+  const fire = async (durationMs: number): Promise<number | undefined> => {
     run = start(options, target.port, durationMs);
-    return await run.ended;
+    return capacityIn(await run.ended, options);
   };
-  const measure = async (): Promise<number | undefined> => {
+  const measure = async (): Promise<void> => {
     await fire(WARM_UP_MS);
-    return capacityIn(await fire(MEASURED_MS), options);
+    while (!isOver && !best.isSettled) {
+      const capacityHz = await fire(WINDOW_MS);
+      // A window that was cut short tells little.
+      if (!isOver) best.add(capacityHz);
+    }
   };
   try {
     const measuring = measure();
-    const isInTime = await within(MOST_MS, measuring);
+    await within(MOST_MS, measuring);
     isOver = true;
     run?.stop();
     // Waited for in any case: a shard may come for the slot.
-    const capacityHz = await measuring;
-    return isInTime ? capacityHz : undefined;
+    await measuring;
+    return best.bestHz;
   } finally {
     await target.close();
   }
 }
 
-function capacityIn(
-  end: SlotEnd | undefined,
-  { machine, slots }: MeasureCapacityOptions,
-): number | undefined {
-  if (end?.kind !== 'ended') return undefined;
+function capacityIn(end: SlotEnd, { machine, slots }: MeasureCapacityOptions): number | undefined {
+  if (end.kind !== 'ended') return undefined;
   const totals = decodeTotals(Buffer.from(end.result.totals, 'base64'));
   return slotCapacityHz({
     cpuUs: selfMeasurementOf(totals)?.cpuUs ?? 0,

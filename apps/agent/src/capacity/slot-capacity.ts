@@ -14,8 +14,8 @@ export interface CapacityFacts {
 const LEAST_REQUESTS = 500;
 
 /**
- * Requests per second that one slot can send when all slots are busy. By CPU time per request, because that does
- * not depend on how fast the target of the measurement is, nor on who else uses the machine at that moment.
+ * Requests per second that one slot can send when all slots are busy. By CPU time per request, because that depends far
+ * less on how fast the target of the measurement is, and on who else uses the machine at that moment, than a rate.
  * @returns undefined where too little was measured, or the platform tells no CPU time.
  */
 export function slotCapacityHz(facts: CapacityFacts): number | undefined {

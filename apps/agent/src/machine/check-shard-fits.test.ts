@@ -1,26 +1,12 @@
-import { PROTOCOL_VERSION, type Shard } from '@broadside/shared';
+import type { Shard } from '@broadside/shared';
 import { describe, expect, it } from 'vitest';
+import { plainShard } from '../testing/plain-shard.js';
 import { checkShardFits, loadShareOf } from './check-shard-fits.js';
 
-const shard: Shard = {
-  runId: 'r1',
-  shardIndex: 0,
-  attempt: 1,
-  protocol: PROTOCOL_VERSION,
+const shard = plainShard({
   shardCount: 4,
   target: { scheme: 'http', host: '192.0.2.1', port: 80, path: '/' },
-  request: { method: 'GET', httpVersion: '1.1', headerLines: [] },
-  keepAlive: true,
-  connections: 10,
-  requests: 1_000,
-  timeoutMs: 1_000,
-  maxReplyHeaderBytes: 1_000,
-  maxReplyBodyBytes: 1_000,
-  checkLength: false,
-  failOnStatus: false,
-  onSocketError: 'continue',
-  probe: false,
-};
+});
 
 describe('loadShareOf', () => {
   it('adds up the shards of a machine', () => {

@@ -8,32 +8,12 @@ import {
   type Interval,
   ledgerProblems,
   newCounters,
-  PROTOCOL_VERSION,
-  type Shard,
 } from '@broadside/shared';
 import { describe, expect, it } from 'vitest';
+import { plainShard } from '../testing/plain-shard.js';
 import { IntervalSum } from './interval-sum.js';
 
-const shard: Shard = {
-  runId: 'r1',
-  shardIndex: 0,
-  attempt: 1,
-  protocol: PROTOCOL_VERSION,
-  shardCount: 1,
-  target: { scheme: 'http', host: '127.0.0.1', port: 1, path: '/' },
-  request: { method: 'GET', httpVersion: '1.1', headerLines: [] },
-  keepAlive: true,
-  connections: 10,
-  requests: 1_000,
-  warmupMs: 2_000,
-  timeoutMs: 1_000,
-  maxReplyHeaderBytes: 1_000,
-  maxReplyBodyBytes: 1_000,
-  checkLength: false,
-  failOnStatus: false,
-  onSocketError: 'continue',
-  probe: false,
-};
+const shard = plainShard({ warmupMs: 2_000 });
 
 function add(
   sum: IntervalSum,

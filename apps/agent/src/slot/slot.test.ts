@@ -9,11 +9,10 @@ import {
   ledgerProblems,
   newCounters,
   OPEN_TARGETS,
-  PROTOCOL_VERSION,
-  type Shard,
 } from '@broadside/shared';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
+import { plainShard } from '../testing/plain-shard.js';
 import { Slot, type SlotEnd, type SlotEvents } from './slot.js';
 import { SlotPool } from './slot-pool.js';
 import type { IntervalFrame } from './thread-message.js';
@@ -33,25 +32,7 @@ function threadThat(does: string): URL {
   return new URL(`data:text/javascript,${encodeURIComponent(source)}`);
 }
 
-const shard: Shard = {
-  runId: 'r1',
-  shardIndex: 3,
-  attempt: 1,
-  protocol: PROTOCOL_VERSION,
-  shardCount: 4,
-  target: { scheme: 'http', host: '127.0.0.1', port: 1, path: '/' },
-  request: { method: 'GET', httpVersion: '1.1', headerLines: [] },
-  keepAlive: true,
-  connections: 10,
-  requests: 1_000,
-  timeoutMs: 1_000,
-  maxReplyHeaderBytes: 1_000,
-  maxReplyBodyBytes: 1_000,
-  checkLength: false,
-  failOnStatus: false,
-  onSocketError: 'continue',
-  probe: false,
-};
+const shard = plainShard({ shardIndex: 3, shardCount: 4 });
 
 const policies = { coordinator: OPEN_TARGETS, agent: OPEN_TARGETS };
 

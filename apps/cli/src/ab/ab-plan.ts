@@ -44,7 +44,7 @@ export function planOfAb(
   identity?: ClientIdentity,
 ): ParsedPlan {
   const hasBody = body !== undefined && body.byteLength > 0;
-  return parsePlan({
+  const plan = {
     target: options.url,
     method: options.method,
     httpVersion: '1.0',
@@ -66,7 +66,8 @@ export function planOfAb(
     // The development version of ab sends again what met a close of a reused connection.
     ...(options.counting === 'trunk' ? { retryIdempotent: true } : {}),
     ...(options.slots === undefined ? {} : { slots: Number(options.slots) }),
-  });
+  };
+  return parsePlan(plan, (path) => OPTION_OF_FIELD[path.split('.')[0] ?? ''] ?? path);
 }
 
 /** What connections go through. TLS is spoken as `ab` does: nothing is verified, no session is resumed. */
@@ -124,11 +125,5 @@ const OPTION_OF_FIELD: Readonly<Record<string, string>> = {
 
 /** All problems of a plan as one line in the words of the command line. */
 export function describeAbProblems(parsed: ParsedPlan): string {
-  if (parsed.ok) return '';
-  return parsed.problems
-    .map((problem) => {
-      const option = OPTION_OF_FIELD[problem.path.split('.')[0] ?? ''];
-      return option === undefined ? formatProblem(problem) : `${option}: ${problem.message}`;
-    })
-    .join('; ');
+  return parsed.ok ? '' : parsed.problems.map(formatProblem).join('; ');
 }

@@ -7,7 +7,6 @@ import {
   createdTokenSchema,
   EXIT,
   errorBodySchema,
-  formatProblem,
   isFinalState,
   type KillRequest,
   type KillState,
@@ -161,15 +160,16 @@ export class CoordinatorClient {
             `${this.url} answered with status ${status}, but not as a Broadside coordinator; check the address`,
           );
     }
-    const { message, hint, problems } = parsed.data.error;
-    const details = (problems ?? []).map(formatProblem).join('; ');
-    const line = [message, details, hint].filter((part) => part !== undefined && part !== '').join('; ');
+    const { message, hint } = parsed.data.error;
     if (status === 401) {
       const advice =
         this.#address.token === undefined ? 'set BROADSIDE_TOKEN' : 'the token is not valid there';
       return new CliError(EXIT.cluster, `${this.url}: ${message}; ${advice}`);
     }
-    return new CliError(status === 400 ? EXIT.usage : EXIT.cluster, `${this.url}: ${line}`);
+    return new CliError(
+      status === 400 ? EXIT.usage : EXIT.cluster,
+      `${this.url}: ${hint === undefined ? message : `${message}; ${hint}`}`,
+    );
   }
 }
 

@@ -71,20 +71,17 @@ function withoutPlan(values: DoctorValues): undefined {
 
 function planOf(url: string, values: DoctorValues): Plan {
   const { connections, requests, duration, rate } = values;
-  const parsed = parsePlan({
+  const fields = {
     target: url,
     ...(connections === undefined ? {} : { connections: numberOrText(connections) }),
     ...(requests === undefined ? {} : { requests: numberOrText(requests) }),
     ...(duration === undefined ? {} : { duration }),
     ...(rate === undefined ? {} : { rate: numberOrText(rate) }),
     ...(values['no-keep-alive'] === true ? { keepAlive: false } : {}),
-  });
+  };
+  const parsed = parsePlan(fields, (path) => (path === 'target' ? 'URL' : `--${path}`));
   if (parsed.ok) return parsed.plan;
-  const named = parsed.problems.map(({ path, message }) => ({
-    path: path === 'target' ? 'URL' : `--${path}`,
-    message,
-  }));
-  throw new CliError(EXIT.usage, `doctor: ${describePlanProblems(named)}`);
+  throw new CliError(EXIT.usage, `doctor: ${describePlanProblems(parsed.problems)}`);
 }
 
 /** What this machine alone would get of the plan. */

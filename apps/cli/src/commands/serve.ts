@@ -31,6 +31,7 @@ const FLAGS = {
   transport: { type: 'string' },
   'log-format': { type: 'string' },
   ...TARGET_FLAGS,
+  'keep-runs': { type: 'string' },
   'max-run-rate': { type: 'string' },
   'max-rate': { type: 'string' },
   'max-run-connections': { type: 'string' },
@@ -57,6 +58,7 @@ const NAMES = {
   slots: { flag: 'slots', variable: 'BROADSIDE_SLOTS' },
   transport: { flag: 'transport', variable: 'BROADSIDE_TRANSPORT' },
   logFormat: { flag: 'log-format', variable: 'BROADSIDE_LOG_FORMAT' },
+  keepRuns: { flag: 'keep-runs', variable: 'BROADSIDE_KEEP_RUNS' },
   maxRunRate: { flag: 'max-run-rate', variable: 'BROADSIDE_MAX_RUN_RATE' },
   maxRate: { flag: 'max-rate', variable: 'BROADSIDE_MAX_RATE' },
   maxRunConnections: { flag: 'max-run-connections', variable: 'BROADSIDE_MAX_RUN_CONNECTIONS' },
@@ -96,7 +98,7 @@ export async function execute(words: readonly string[]): Promise<number> {
     ...(trusted === undefined ? {} : { trustedProxies: trusted }),
     ...(targets.allow === undefined ? {} : { allowTargets: [...targets.allow] }),
     ...(targets.deny === undefined ? {} : { denyTargets: [...targets.deny] }),
-    ...ceilings(given),
+    ...boundsOf(given),
     port: given.wholeNumber('port', { least: 0, most: 65_535 }) ?? DEFAULT_PORT,
     nameOf: (field) => (Object.hasOwn(NAMES, field) ? given.nameOf(field as keyof typeof NAMES) : field),
   };
@@ -111,18 +113,19 @@ export async function execute(words: readonly string[]): Promise<number> {
   return await serve(settings, { slots, transport, logFormat });
 }
 
-type Ceiling = 'maxRunRate' | 'maxRate' | 'maxRunConnections' | 'maxConnections';
+type Bound = 'maxRunRate' | 'maxRate' | 'maxRunConnections' | 'maxConnections' | 'keepRuns';
 
 /** Those that were given. @throws CliError with EXIT.usage. */
-function ceilings(given: Settings<Ceiling>): Partial<Record<Ceiling, number>> {
-  const { maxRate, maxConnections } = LIMITS;
+function boundsOf(given: Settings<Bound>): Partial<Record<Bound, number>> {
+  const { maxRate, maxConnections, maxKeptRuns } = LIMITS;
   const bounds = [
     ['maxRunRate', maxRate],
     ['maxRate', maxRate],
     ['maxRunConnections', maxConnections],
     ['maxConnections', maxConnections],
+    ['keepRuns', maxKeptRuns],
   ] as const;
-  const read: Partial<Record<Ceiling, number>> = {};
+  const read: Partial<Record<Bound, number>> = {};
   for (const [field, most] of bounds) {
     const value = given.wholeNumber(field, { least: 1, most });
     if (value !== undefined) read[field] = value;

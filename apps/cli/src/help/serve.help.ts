@@ -6,6 +6,8 @@ Starts a coordinator. Without --redis everything is embedded: queue, store and s
   --port N            port (7070); 0 takes a free one
   --data-dir DIR      where runs are kept; without it they are forgotten at the end
   --database URL      PostgreSQL instead of the embedded store
+  --keep-runs N       ended runs that the store keeps (1000); older ones are forgotten, with their reports, when a run
+                      ends
   --redis URL         Redis for shards, so that agents on other machines can take them
   --agent-redis URL   address of the same Redis as agents see it, if it differs
   --admin-token-file FILE   a token with the role admin, for \`broadside token create\`; when nobody has one, it is
@@ -30,9 +32,9 @@ Starts a coordinator. Without --redis everything is embedded: queue, store and s
                       the same for connections
 
 Each option may come from the environment instead: BROADSIDE_HOST, BROADSIDE_PORT, BROADSIDE_DATA_DIR,
-BROADSIDE_DATABASE_URL, BROADSIDE_REDIS_URL, BROADSIDE_AGENT_REDIS_URL, BROADSIDE_TOKEN, BROADSIDE_JOIN_TOKEN,
-BROADSIDE_ADMIN_TOKEN_FILE, BROADSIDE_TLS_CERT, BROADSIDE_TLS_KEY, BROADSIDE_TRUST_PROXY, BROADSIDE_SLOTS,
-BROADSIDE_TRANSPORT, BROADSIDE_LOG_FORMAT, BROADSIDE_ALLOW_TARGETS and BROADSIDE_DENY_TARGETS (with commas),
-BROADSIDE_MAX_RUN_RATE, BROADSIDE_MAX_RATE, BROADSIDE_MAX_RUN_CONNECTIONS, BROADSIDE_MAX_CONNECTIONS.
+BROADSIDE_DATABASE_URL, BROADSIDE_KEEP_RUNS, BROADSIDE_REDIS_URL, BROADSIDE_AGENT_REDIS_URL, BROADSIDE_TOKEN,
+BROADSIDE_JOIN_TOKEN, BROADSIDE_ADMIN_TOKEN_FILE, BROADSIDE_TLS_CERT, BROADSIDE_TLS_KEY, BROADSIDE_TRUST_PROXY,
+BROADSIDE_SLOTS, BROADSIDE_TRANSPORT, BROADSIDE_LOG_FORMAT, BROADSIDE_ALLOW_TARGETS and BROADSIDE_DENY_TARGETS (with
+commas), BROADSIDE_MAX_RUN_RATE, BROADSIDE_MAX_RATE, BROADSIDE_MAX_RUN_CONNECTIONS, BROADSIDE_MAX_CONNECTIONS.
 Tokens belong there: command lines can be seen by others.
 `;

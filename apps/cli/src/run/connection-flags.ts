@@ -95,24 +95,37 @@ function tlsOfFile(file: PlanFile | undefined): object {
   return typeof tls === 'object' && tls !== null && !Array.isArray(tls) ? tls : {};
 }
 
-/** Field of the plan to the flag that gave it. */
-export const FLAG_OF_CONNECTION_FIELD: Readonly<
-  Record<string, { readonly flag: string; readonly value: keyof ConnectionValues }>
-> = {
-  user: { flag: '--user', value: 'user' },
-  proxy: { flag: '--proxy', value: 'proxy' },
-  proxyUser: { flag: '--proxy-user', value: 'proxy-user' },
-  unixSocket: { flag: '--unix-socket', value: 'unix-socket' },
-  connectTo: { flag: '--connect-to', value: 'connect-to' },
-  bind: { flag: '--bind', value: 'bind' },
-  addresses: { flag: '--addresses', value: 'addresses' },
-  connectTimeout: { flag: '--connect-timeout', value: 'connect-timeout' },
-  socketBufferBytes: { flag: '--socket-buffer', value: 'socket-buffer' },
-  'tls.serverName': { flag: '--server-name', value: 'server-name' },
-  'tls.minVersion': { flag: '--tls-min', value: 'tls-min' },
-  'tls.maxVersion': { flag: '--tls-max', value: 'tls-max' },
-  'tls.ciphers': { flag: '--ciphers', value: 'ciphers' },
-  'tls.cert': { flag: '--cert', value: 'cert' },
-  'tls.key': { flag: '--key', value: 'key' },
-  'tls.ca': { flag: '--ca', value: 'ca' },
+/** Field of the plan to the flags that give it. */
+export const FLAGS_OF_CONNECTION_FIELD: Readonly<Record<string, readonly (keyof ConnectionValues)[]>> = {
+  user: ['user'],
+  proxy: ['proxy'],
+  proxyUser: ['proxy-user'],
+  unixSocket: ['unix-socket'],
+  connectTo: ['connect-to'],
+  bind: ['bind'],
+  addresses: ['addresses'],
+  connectTimeoutMs: ['connect-timeout'],
+  connectTimeout: ['connect-timeout'],
+  socketBufferBytes: ['socket-buffer'],
+  'tls.verify': ['insecure'],
+  'tls.serverName': ['server-name', 'no-server-name'],
+  'tls.minVersion': ['tls-min'],
+  'tls.maxVersion': ['tls-max'],
+  'tls.ciphers': ['ciphers'],
+  'tls.cert': ['cert'],
+  'tls.key': ['key'],
+  'tls.ca': ['ca'],
+  'tls.resumeSessions': ['resume-sessions'],
+  tls: [
+    'insecure',
+    'server-name',
+    'no-server-name',
+    'tls-min',
+    'tls-max',
+    'ciphers',
+    'cert',
+    'key',
+    'ca',
+    'resume-sessions',
+  ],
 };

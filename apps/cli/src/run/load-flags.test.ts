@@ -52,18 +52,24 @@ describe('load flags of run', () => {
     [['-r', '0'], /^--rate: must be above 0$/],
     [['--arrivals', 'random', '-r', '1'], /^--arrivals: must be constant or poisson$/],
     [['--arrivals', 'poisson'], /^--arrivals: needs a rate$/],
+    [['--seed', '1'], /^--seed: needs a rate$/],
+    [['--arrivals', 'poisson', '--seed', '1'], /^--arrivals: needs a rate; --seed: needs a rate$/],
     [['--seed', '-1', '-r', '1'], /^run: .*seed/],
     [['--stage', '30s'], /^--stage "30s": must be a duration and a value, like 30s:1000/],
     [['--stage', 'x:5'], /^--stage: must be a duration/],
     [['--stage', '1s:5', '--stage', '1s:5c'], /^--stage: must be all in rate or all in connections$/],
     [['--stage', '1s:0'], /^--stage: at least one stage must have a rate above 0$/],
     [['--stage', '1s:5', '-d', '5s'], /^--stage: take 1s together: give no other duration$/],
-    [['--stage', '1s:5c', '-c', '4'], /^--stage: give no connections beside stages of connections/],
+    [['--stage', '1s:5c', '-c', '4'], /^--stage: give no --connections beside stages of connections/],
     [['--warmup', '1500ms'], /^--warmup: must be whole seconds$/],
     [['--warmup', '1s', '--stage', '5s:10'], /^--warmup: needs a rate beside stages/],
     [['--warmup', '1s', '--stage', '5s:10c'], /^--warmup: cannot be used with stages of connections/],
     [['--pipeline', '0'], /^--pipeline: must be at least 1$/],
-    [['--pipeline', '2', '--no-keep-alive'], /^--pipeline: needs keepAlive$/],
+    [
+      ['--pipeline', '2', '--no-keep-alive'],
+      /^--pipeline: needs connections that are kept alive: see --no-keep-alive$/,
+    ],
+    [['--stage', '1s:5c', '-n', '2'], /^--stage: 5 connections are more than 2 requests$/],
   ])('%j is refused with one line', async (words, line) => {
     await expect(planOf(...words)).rejects.toThrow(line);
     await expect(planOf(...words)).rejects.toMatchObject({ exitCode: 2 });

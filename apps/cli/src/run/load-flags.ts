@@ -15,15 +15,16 @@ export const LOAD_FLAGS = {
 
 type LoadValues = ReadFlags<typeof LOAD_FLAGS>['values'];
 
-export const FLAG_OF_LOAD_FIELD = {
-  rate: { flag: '--rate', value: 'rate' },
-  arrivals: { flag: '--arrivals', value: 'arrivals' },
-  seed: { flag: '--seed', value: 'seed' },
-  stages: { flag: '--stage', value: 'stage' },
-  warmupMs: { flag: '--warmup', value: 'warmup' },
-  warmup: { flag: '--warmup', value: 'warmup' },
-  pipeline: { flag: '--pipeline', value: 'pipeline' },
-  retryIdempotent: { flag: '--retry-idempotent', value: 'retry-idempotent' },
+/** Field of the plan to the flags that give it. */
+export const FLAGS_OF_LOAD_FIELD = {
+  rate: ['rate'],
+  arrivals: ['arrivals'],
+  seed: ['seed'],
+  stages: ['stage'],
+  warmupMs: ['warmup'],
+  warmup: ['warmup'],
+  pipeline: ['pipeline'],
+  retryIdempotent: ['retry-idempotent'],
 } as const;
 
 /**

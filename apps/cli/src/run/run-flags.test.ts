@@ -138,8 +138,8 @@ describe('mistakes of run', () => {
     [['-d', 'soon', 'http://h/'], /^--duration: must be a duration/],
     [['--http-version', '3', 'http://h/'], /^--http-version: /],
     [['ftp://h/'], /^URL: the address must begin with http/],
-    [['--insecure', 'http://h/'], /^tls: needs an https target/],
-    [['--tls-min', '1.3', '--tls-max', '1.2', 'https://h/'], /^--tls-min: is above maxVersion TLSv1\.2/],
+    [['--insecure', 'http://h/'], /^--insecure: needs an https target$/],
+    [['--tls-min', '1.3', '--tls-max', '1.2', 'https://h/'], /^--tls-min: is above --tls-max TLSv1\.2$/],
     [['--tls-max', '2', 'https://h/'], /^--tls-max: must be one of TLSv1, /],
     [['--proxy', 'socks5://h', 'http://h/'], /^--proxy: the address must begin with http/],
     [['--proxy', 'http://u:p@h', 'http://h/'], /^--proxy: must not hold a user name or password/],
@@ -147,7 +147,12 @@ describe('mistakes of run', () => {
     [['--user', 'nobody', 'http://h/'], /^--user: must be name:password/],
     [['--bind', '127.0.0.2,lo', 'http://h/'], /^--bind: must be an IPv4 or IPv6 address/],
     [['--unix-socket', 'a.sock', 'http://h/'], /^--unix-socket: must be an absolute path/],
-    [['--unix-socket', '/a', '--proxy', 'h', 'http://h/'], /^--unix-socket: cannot be used with proxy/],
+    [['--unix-socket', '/a', '--proxy', 'h', 'http://h/'], /^--unix-socket: cannot be used with --proxy$/],
+    [['--unix-socket', '/a', '--connect-to', 'h', 'http://h/'], /^--unix-socket: .* with --connect-to$/],
+    [['--connect-to', 'h', '--proxy', 'h', 'http://h/'], /^--connect-to: cannot be used with --proxy$/],
+    [['--resume-sessions', '--ciphers', 'A', 'http://h/'], /^--ciphers: needs an https target$/],
+    [['--no-server-name', 'http://h/'], /^--no-server-name: needs an https target$/],
+    [['--cookie', 'a\nb', 'http://h/'], /^--cookie: a header line must not hold a line break$/],
     [['--connect-to', 'http://h/', 'http://h/'], /^--connect-to: must be host\[:port\]/],
     [['--addresses', 'all', 'http://h/'], /^--addresses: must be first or spread/],
     [['--connect-timeout', '0', 'http://h/'], /^--connect-timeout: must be a duration/],
@@ -172,6 +177,29 @@ describe('mistakes of run', () => {
     expect(message).toMatch(/\.yaml:2:1: connections: /);
     expect(message).toContain('; 3:1: foo: unknown field');
     expect(message).toContain('; 4:1: duration: ');
+  });
+
+  it('names fields that the file gave as the file does, and flags as flags', async () => {
+    const path = await planFile('target: http://h/\npipeline: 4\nproxy: p\nwarmupMs: 1500\n');
+    const { message } = await refusalOf('--no-keep-alive', '--connect-to', 'h', path);
+    expect(message).toContain(': --connect-to: cannot be used with proxy; ');
+    expect(message).toContain('2:1: pipeline: needs connections that are kept alive: see --no-keep-alive');
+    expect(message).toContain('4:1: warmupMs: must be whole seconds');
+    const other = await planFile(
+      'target: http://h/\nkeepAlive: false\nconnectTo: h\ntls: {maxVersion: TLSv1.2}\n',
+    );
+    const refusal = await refusalOf('--pipeline', '4', '--proxy', 'p', '--tls-min', '1.3', other);
+    expect(refusal.message).toContain(' --pipeline: needs connections that are kept alive: see keepAlive; ');
+    expect(refusal.message).toContain(' --tls-min: is above tls.maxVersion TLSv1.2; ');
+    expect(refusal.message).toContain(' 3:1: connectTo: cannot be used with --proxy');
+  });
+
+  it('say which of two files is missing by the name of its flag', async () => {
+    const cert = join(folder, 'cert.pem');
+    await writeFile(cert, '-----BEGIN CERTIFICATE-----\n');
+    expect((await refusalOf('--cert', cert, 'https://h/')).message).toBe(
+      '--key: is missing: --cert and --key go together',
+    );
   });
 
   it('of files have exit code 6', async () => {

@@ -1,4 +1,12 @@
-import { EXIT, LIMITS, numberOrText, type Plan, parseLabels, parsePlan } from '@broadside/shared';
+import {
+  EXIT,
+  LIMITS,
+  type NameOfField,
+  numberOrText,
+  type Plan,
+  parseLabels,
+  parsePlan,
+} from '@broadside/shared';
 import { CliError } from '../cli-error.js';
 import { type ReadFlags, readFlags } from '../flags.js';
 import { type TransportWish, transportFlag } from '../transport-flag.js';
@@ -6,9 +14,9 @@ import {
   CONNECTION_FLAGS,
   connectionPlanFields,
   cookieLines,
-  FLAG_OF_CONNECTION_FIELD,
+  FLAGS_OF_CONNECTION_FIELD,
 } from './connection-flags.js';
-import { FLAG_OF_LOAD_FIELD, LOAD_FLAGS, loadPlanFields } from './load-flags.js';
+import { FLAGS_OF_LOAD_FIELD, LOAD_FLAGS, loadPlanFields } from './load-flags.js';
 import { describePlanProblems, type PlanFile, readPlanFile } from './plan-file.js';
 import { readNamedFile } from './read-file.js';
 
@@ -70,10 +78,9 @@ export async function readRunRequest(words: readonly string[]): Promise<RunReque
   }
   const transport = transportFlag(values.transport);
   const file = isPlanFileName(what) ? await readPlanFile(what) : undefined;
-  const parsed = parsePlan({ ...(file?.value ?? { target: what }), ...(await planFields(values, file)) });
-  if (!parsed.ok) {
-    throw new CliError(EXIT.usage, describePlanProblems(parsed.problems.map(nameFlag(values, file)), file));
-  }
+  const fields = { ...(file?.value ?? { target: what }), ...(await planFields(values, file)) };
+  const parsed = parsePlan(fields, nameOfField(values, file));
+  if (!parsed.ok) throw new CliError(EXIT.usage, describePlanProblems(parsed.problems, file));
   return {
     plan: parsed.plan,
     jsonFile: values.json,
@@ -143,32 +150,41 @@ function headersOf(file: PlanFile | undefined): unknown[] {
   return Object.entries(headers).map(([name, value]) => `${name}: ${String(value)}`);
 }
 
-const FLAG_OF_FIELD: Readonly<Record<string, { readonly flag: string; readonly value: keyof RunValues }>> = {
-  requests: { flag: '--requests', value: 'requests' },
-  connections: { flag: '--connections', value: 'connections' },
-  slots: { flag: '--slots', value: 'slots' },
-  weights: { flag: '--weights', value: 'weights' },
-  on: { flag: '--on', value: 'on' },
-  maxWait: { flag: '--max-wait', value: 'max-wait' },
-  onAgentLoss: { flag: '--on-agent-loss', value: 'on-agent-loss' },
-  duration: { flag: '--duration', value: 'duration' },
-  timeout: { flag: '--timeout', value: 'timeout' },
-  method: { flag: '--method', value: 'method' },
-  httpVersion: { flag: '--http-version', value: 'http-version' },
-  headers: { flag: '--header', value: 'header' },
-  name: { flag: '--name', value: 'name' },
-  bodyBase64: { flag: '--body-file', value: 'body-file' },
-  body: { flag: '--body', value: 'body' },
-  ...FLAG_OF_CONNECTION_FIELD,
-  ...FLAG_OF_LOAD_FIELD,
+/** Field of the plan to the flags that give it. */
+const FLAGS_OF_FIELD: Readonly<Record<string, readonly (keyof RunValues)[]>> = {
+  requests: ['requests'],
+  connections: ['connections'],
+  slots: ['slots'],
+  weights: ['weights'],
+  on: ['on'],
+  maxWait: ['max-wait'],
+  maxWaitMs: ['max-wait'],
+  onAgentLoss: ['on-agent-loss'],
+  duration: ['duration'],
+  durationMs: ['duration'],
+  timeout: ['timeout'],
+  timeoutMs: ['timeout'],
+  method: ['method'],
+  httpVersion: ['http-version'],
+  keepAlive: ['no-keep-alive'],
+  headers: ['header', 'cookie'],
+  name: ['name'],
+  bodyBase64: ['body-file'],
+  body: ['body'],
+  ...FLAGS_OF_CONNECTION_FIELD,
+  ...FLAGS_OF_LOAD_FIELD,
 };
 
-/** A problem of a field that a flag gave is shown under the flag's name. */
-function nameFlag(values: RunValues, file: PlanFile | undefined) {
-  return (problem: { readonly path: string; readonly message: string }) => {
-    const entry = FLAG_OF_FIELD[problem.path] ?? FLAG_OF_FIELD[problem.path.split('.')[0] ?? ''];
-    if (entry !== undefined && values[entry.value] !== undefined) return { ...problem, path: entry.flag };
-    if (problem.path === 'target' && file === undefined) return { ...problem, path: 'URL' };
-    return problem;
+/**
+ * What whoever wrote the plan calls a field: the flag where one gave it, or where there is no file that could have
+ * given it.
+ */
+function nameOfField(values: RunValues, file: PlanFile | undefined): NameOfField {
+  return (path) => {
+    if (path === 'target' && file === undefined) return 'URL';
+    const flags = FLAGS_OF_FIELD[path] ?? FLAGS_OF_FIELD[path.split('.')[0] ?? ''] ?? [];
+    const given = flags.find((flag) => values[flag] !== undefined);
+    const flag = given ?? (file === undefined ? flags[0] : undefined);
+    return flag === undefined ? path : `--${flag}`;
   };
 }

@@ -49,6 +49,12 @@ describe('the configuration', () => {
     }
   });
 
+  it('keeps a thousand ended runs unless told', () => {
+    expect(parseConfig({}).keepRuns).toBe(1_000);
+    expect(problemsFor({ keepRuns: 0 })).toEqual(['keepRuns']);
+    expect(problemsFor({ keepRuns: 100_001 })).toEqual(['keepRuns']);
+  });
+
   it('names all problems at once and prints no secret', () => {
     const input = {
       port: 99_999,

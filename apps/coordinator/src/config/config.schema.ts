@@ -94,6 +94,12 @@ const configFields = z.strictObject({
   maxRate: ceiling(LIMITS.maxRate),
   maxRunConnections: ceiling(LIMITS.maxConnections),
   maxConnections: ceiling(LIMITS.maxConnections),
+  /** Ended runs that the store keeps; older ones are forgotten when a run ends. */
+  keepRuns: z
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .max(LIMITS.maxKeptRuns, `must be at most ${LIMITS.maxKeptRuns}`)
+    .default(LIMITS.defaultKeptRuns),
   logLevel: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default(CONFIG_DEFAULTS.logLevel),
 });
 

@@ -11,7 +11,10 @@ export interface KeptRuns {
   readonly frames: number;
 }
 
-const KEPT: KeptRuns = { reports: LIMITS.maxKeptRuns, frames: LIMITS.maxRunsWithFrames };
+/** Frames of the newest, and everything else of `keepRuns`, as it was set. */
+export function keptRuns(keepRuns: number): KeptRuns {
+  return { reports: keepRuns, frames: Math.min(keepRuns, LIMITS.maxRunsWithFrames) };
+}
 
 /**
  * Keeps a store from growing for ever: when a run has ended, the oldest ones are forgotten, and before that their
@@ -23,7 +26,7 @@ export class OldRuns {
   readonly #kept: KeptRuns;
   #forgetting: Promise<void> = Promise.resolve();
 
-  constructor(store: Store, log: Logger, kept: KeptRuns = KEPT) {
+  constructor(store: Store, log: Logger, kept: KeptRuns) {
     this.#store = store;
     this.#log = log;
     this.#kept = kept;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
+import type { NameOfField } from './naming-issue.js';
 import { durationMs, wholeNumber } from './quantity.schema.js';
 import { strictFields } from './strict-fields.js';
 
@@ -105,7 +106,7 @@ export function loadDurationMs(plan: Pick<LoadPlan, 'durationMs' | 'warmupMs'>):
 }
 
 /** What is wrong with the stages beside the other fields; undefined when nothing is. */
-export function stagesProblem(plan: LoadPlan): string | undefined {
+export function stagesProblem(plan: LoadPlan, nameOf: NameOfField): string | undefined {
   const { stages, rate, connections } = plan;
   if (stages === undefined) return undefined;
   const inConnections = stagedConnections(stages);
@@ -114,7 +115,8 @@ export function stagesProblem(plan: LoadPlan): string | undefined {
   }
   if (inConnections === 0) return 'at least one stage must have connections';
   if (inConnections !== undefined && connections !== undefined && connections !== inConnections) {
-    return `give no connections beside stages of connections (their largest is ${inConnections})`;
+    const name = nameOf('connections');
+    return `give no ${name} beside stages of connections (their largest is ${inConnections})`;
   }
   if (inConnections === undefined && rate === undefined && stages.every((one) => one.rate === 0)) {
     return 'at least one stage must have a rate above 0';
@@ -127,18 +129,20 @@ export function stagesProblem(plan: LoadPlan): string | undefined {
     : undefined;
 }
 
-export function arrivalsProblem(
-  plan: Pick<LoadPlan, 'arrivals' | 'seed' | 'rate' | 'stages'>,
-): string | undefined {
-  const isWanted = plan.arrivals !== undefined || plan.seed !== undefined;
-  return isWanted && !isPaced(plan) ? 'needs a rate' : undefined;
+/** What is wrong with a field about the chance in a schedule where there is no schedule. */
+export function randomnessProblem<Field extends 'arrivals' | 'seed'>(field: Field) {
+  return (plan: Pick<LoadPlan, Field | 'rate' | 'stages'>): string | undefined =>
+    plan[field] !== undefined && !isPaced(plan) ? 'needs a rate' : undefined;
 }
 
 export function warmupProblem(
   plan: Pick<LoadPlan, 'warmup' | 'warmupMs' | 'stages' | 'rate'>,
+  nameOf: NameOfField,
 ): string | undefined {
   const { warmup, warmupMs } = plan;
-  if (warmup !== undefined && warmupMs !== undefined) return 'give warmup or warmupMs, not both';
+  if (warmup !== undefined && warmupMs !== undefined) {
+    return `give ${nameOf('warmup')} or ${nameOf('warmupMs')}, not both`;
+  }
   const wantedMs = warmup ?? warmupMs;
   if (wantedMs === undefined) return undefined;
   if (wantedMs % LIMITS.intervalMs !== 0) return 'must be whole seconds';
@@ -150,9 +154,11 @@ export function warmupProblem(
     : undefined;
 }
 
-export function pipelineProblem({
-  pipeline,
-  keepAlive,
-}: Pick<LoadPlan, 'pipeline' | 'keepAlive'>): string | undefined {
-  return (pipeline ?? 1) > 1 && !keepAlive ? 'needs keepAlive' : undefined;
+export function pipelineProblem(
+  { pipeline, keepAlive }: Pick<LoadPlan, 'pipeline' | 'keepAlive'>,
+  nameOf: NameOfField,
+): string | undefined {
+  return (pipeline ?? 1) > 1 && !keepAlive
+    ? `needs connections that are kept alive: see ${nameOf('keepAlive')}`
+    : undefined;
 }

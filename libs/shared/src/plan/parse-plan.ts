@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { asInPlan, messageOf, type NameOfField } from './naming-issue.js';
 import { type Plan, planSchema } from './plan.schema.js';
 import { unknownFieldMessages } from './strict-fields.js';
 
@@ -13,15 +14,18 @@ export type ParsedPlan =
   | { readonly ok: true; readonly plan: Plan }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** Checks a plain value against the plan schema and reports all problems at once. */
-export function parsePlan(value: unknown): ParsedPlan {
+/**
+ * Checks a plain value against the plan schema and reports all problems at once.
+ * @param nameOf what whoever gave the value calls its fields; problems use these names, as paths too.
+ */
+export function parsePlan(value: unknown, nameOf: NameOfField = asInPlan): ParsedPlan {
   const result = planSchema.safeParse(value);
   if (result.success) return { ok: true, plan: Object.freeze(result.data) };
-  return { ok: false, problems: problemsOf(result.error) };
+  return { ok: false, problems: problemsOf(result.error, nameOf) };
 }
 
 /** The issues of a schema error as problems with dotted paths; unknown keys are named one by one. */
-export function problemsOf(error: z.ZodError): Problem[] {
+export function problemsOf(error: z.ZodError, nameOf: NameOfField = asInPlan): Problem[] {
   return error.issues.flatMap((issue): Problem[] => {
     const path = issue.path.map(String).join('.');
     if (issue.code === 'unrecognized_keys') {
@@ -31,7 +35,7 @@ export function problemsOf(error: z.ZodError): Problem[] {
         message: messages[i] ?? '',
       }));
     }
-    return [{ path, message: issue.message }];
+    return [{ path: nameOf(path), message: messageOf(issue, nameOf) }];
   });
 }
 

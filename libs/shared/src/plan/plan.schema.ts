@@ -4,15 +4,16 @@ import { utf8Bytes } from './body-bytes.js';
 import { connectionFields } from './connection-fields.js';
 import { labelsSchema } from './labels.js';
 import {
-  arrivalsProblem,
   isPaced,
   loadFields,
   pipelineProblem,
+  randomnessProblem,
   stagedConnections,
   stagesDurationMs,
   stagesProblem,
   warmupProblem,
 } from './load-fields.js';
+import { asInPlan, type NameOfField, namingIssue } from './naming-issue.js';
 import { durationMs, wholeNumber } from './quantity.schema.js';
 import { strictFields } from './strict-fields.js';
 import { parseTarget } from './target.js';
@@ -151,18 +152,20 @@ type PlanFields = z.output<typeof planFields>;
 
 /**
  * A check of fields against each other. It runs whenever these fields are right by themselves, so that all
- * problems of a plan come at once; its problem is put down to the first of them.
+ * problems of a plan come at once; its problem is put down to the first of them that was given.
+ * @param problemOf calls other fields by the names that it is handed.
  */
 function together<Field extends keyof PlanFields>(
   fields: readonly [Field, ...Field[]],
-  problemOf: (plan: Pick<PlanFields, Field>) => string | undefined,
+  problemOf: (plan: Pick<PlanFields, Field>, nameOf: NameOfField) => string | undefined,
 ) {
   const wanted = new Set<PropertyKey>(fields);
   return z.superRefine<PlanFields>(
     (plan, context) => {
-      const message = problemOf(plan);
-      if (message !== undefined)
-        context.addIssue({ code: 'custom', path: [fields[0]], message, params: { isTogether: true } });
+      if (problemOf(plan, asInPlan) === undefined) return;
+      const field = fields.find((name) => plan[name] !== undefined) ?? fields[0];
+      const issue = namingIssue(field, (nameOf) => problemOf(plan, nameOf) ?? '');
+      context.addIssue({ ...issue, params: { ...issue.params, isTogether: true } });
     },
     {
       when: ({ value, issues }) =>
@@ -190,14 +193,13 @@ function usualConnections(plan: ConnectionsPlan): number {
   return isPaced(plan) ? connections : Math.min(connections, plan.requests ?? connections);
 }
 
-function eitherOf<Field extends keyof PlanFields>(
-  plan: Pick<PlanFields, Field>,
-  one: Field,
-  other: Field,
-): string | undefined {
-  return plan[one] !== undefined && plan[other] !== undefined
-    ? `give ${one} or ${other}, not both`
-    : undefined;
+/** Two spellings, or two forms, of one thing. */
+function either<Field extends keyof PlanFields>(one: Field, other: Field) {
+  return together([one, other], (plan, nameOf) =>
+    plan[one] !== undefined && plan[other] !== undefined
+      ? `give ${nameOf(one)} or ${nameOf(other)}, not both`
+      : undefined,
+  );
 }
 
 /**
@@ -206,7 +208,7 @@ function eitherOf<Field extends keyof PlanFields>(
  */
 export const planSchema = planFields
   .check(
-    together(['connections', 'requests', 'rate', 'stages'], (plan) => {
+    together(['connections', 'stages', 'requests', 'rate'], (plan) => {
       const connections = connectionsOf(plan);
       // A schedule leaves connections unopened that it has no use for.
       return plan.requests !== undefined && connections > plan.requests && !isPaced(plan)
@@ -220,26 +222,25 @@ export const planSchema = planFields
         : undefined;
     }),
     together(['stages', 'rate', 'connections', 'duration', 'durationMs', 'keepAlive'], stagesProblem),
-    together(['arrivals', 'seed', 'rate', 'stages'], arrivalsProblem),
+    together(['arrivals', 'rate', 'stages'], randomnessProblem('arrivals')),
+    together(['seed', 'rate', 'stages'], randomnessProblem('seed')),
     together(['warmup', 'warmupMs', 'stages', 'rate'], warmupProblem),
     together(['pipeline', 'keepAlive'], pipelineProblem),
-    together(['duration', 'durationMs'], (plan) => eitherOf(plan, 'duration', 'durationMs')),
-    together(['timeout', 'timeoutMs'], (plan) => eitherOf(plan, 'timeout', 'timeoutMs')),
-    together(['connectTimeout', 'connectTimeoutMs'], (plan) =>
-      eitherOf(plan, 'connectTimeout', 'connectTimeoutMs'),
-    ),
+    either('duration', 'durationMs'),
+    either('timeout', 'timeoutMs'),
+    either('connectTimeout', 'connectTimeoutMs'),
     together(['tls', 'target'], ({ tls, target }) =>
       tls !== undefined && !target.startsWith('https://') ? 'needs an https target' : undefined,
     ),
-    together(['connectTo', 'proxy'], ({ connectTo, proxy }) =>
-      connectTo !== undefined && proxy !== undefined ? 'cannot be used with proxy' : undefined,
+    together(['connectTo', 'proxy'], ({ connectTo, proxy }, nameOf) =>
+      connectTo !== undefined && proxy !== undefined ? `cannot be used with ${nameOf('proxy')}` : undefined,
     ),
-    together(['unixSocket', 'proxy', 'connectTo', 'bind', 'addresses'], (plan) => {
+    together(['unixSocket', 'proxy', 'connectTo', 'bind', 'addresses'], (plan, nameOf) => {
       const other = (['proxy', 'connectTo', 'bind', 'addresses'] as const).find(
         (name) => plan[name] !== undefined,
       );
       return plan.unixSocket !== undefined && other !== undefined
-        ? `cannot be used with ${other}`
+        ? `cannot be used with ${nameOf(other)}`
         : undefined;
     }),
     together(['proxyUser', 'proxy'], ({ proxyUser, proxy }) =>
@@ -261,8 +262,8 @@ export const planSchema = planFields
         ? 'cannot be used with exactHeaders: write the Proxy-Authorization header'
         : undefined,
     ),
-    together(['maxWait', 'maxWaitMs'], (plan) => eitherOf(plan, 'maxWait', 'maxWaitMs')),
-    together(['bodyBase64', 'body'], (plan) => eitherOf(plan, 'bodyBase64', 'body')),
+    either('maxWait', 'maxWaitMs'),
+    either('bodyBase64', 'body'),
     together(['checkLength', 'probe'], ({ checkLength, probe }) =>
       checkLength && !probe ? 'needs probe: true' : undefined,
     ),

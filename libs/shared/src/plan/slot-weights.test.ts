@@ -10,9 +10,14 @@ describe('the weights of slots', () => {
   });
 
   it('are equal where the measurements differ by no more than noise', () => {
-    expect(slotWeights([{ capacityHz: 100_000 }, { capacityHz: 104_000 }, { capacityHz: 96_500 }])).toEqual([
-      10, 10, 10,
-    ]);
+    const weightsOf = (...capacities: readonly number[]): number[] =>
+      slotWeights(capacities.map((capacityHz) => ({ capacityHz })));
+    expect(weightsOf(100_000, 104_000, 96_500)).toEqual([10, 10, 10]);
+    expect(weightsOf(100_000, 125_000, 75_000)).toEqual([10, 10, 10]);
+    expect(weightsOf(100_000, 126_000, 74_000)).toEqual([10, 13, 7]);
+    // Two are compared with what lies between them.
+    expect(weightsOf(75_743, 120_558)).toEqual([10, 10]);
+    expect(weightsOf(50_000, 100_000)).toEqual([7, 13]);
   });
 
   it('take a slot that was not measured for a usual one', () => {

@@ -8,8 +8,13 @@ export interface SlotStrength {
   readonly weight?: number | undefined;
 }
 
-/** Weight of a usual slot. Weights are whole tenths, so that a few percent of noise make no difference. */
+/** Weight of a usual slot. Weights are whole tenths of it. */
 export const USUAL_WEIGHT = 10;
+/**
+ * So far from the median, as a part of it, a measurement says nothing: on equal machines the same load costs more or
+ * less CPU time, by what runs beside it (docs/MEASUREMENT.md has figures).
+ */
+const NOISE = 0.25;
 const LEAST_WEIGHT = 1;
 const MOST_WEIGHT = 100;
 
@@ -20,10 +25,15 @@ const MOST_WEIGHT = 100;
 export function slotWeights(slots: readonly SlotStrength[]): number[] {
   const usualHz = medianOf(slots.flatMap(({ capacityHz = 0 }) => (capacityHz > 0 ? [capacityHz] : [])));
   return slots.map(({ capacityHz, weight }) => {
-    const measured = capacityHz === undefined || usualHz === undefined ? 1 : capacityHz / usualHz;
+    const measured =
+      capacityHz === undefined || usualHz === undefined ? 1 : beyondNoise(capacityHz / usualHz);
     const tenths = Math.round((weight ?? measured) * USUAL_WEIGHT);
     return Math.min(Math.max(tenths, LEAST_WEIGHT), MOST_WEIGHT);
   });
+}
+
+function beyondNoise(ratio: number): number {
+  return Math.abs(ratio - 1) <= NOISE ? 1 : ratio;
 }
 
 function medianOf(values: readonly number[]): number | undefined {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
+import { namingIssue } from './naming-issue.js';
 import { strictFields } from './strict-fields.js';
 
 /** Oldest first; the names that OpenSSL and Node use. */
@@ -56,15 +57,18 @@ export const tlsSchema = strictFields(
 ).superRefine((tls, context) => {
   if ((tls.cert === undefined) !== (tls.key === undefined)) {
     const missing = tls.cert === undefined ? 'cert' : 'key';
-    context.addIssue({ code: 'custom', path: [missing], message: 'is missing: cert and key go together' });
+    context.addIssue(
+      namingIssue(
+        missing,
+        (nameOf) => `is missing: ${nameOf('tls.cert')} and ${nameOf('tls.key')} go together`,
+      ),
+    );
   }
   const { minVersion, maxVersion } = tls;
   if (minVersion === undefined || maxVersion === undefined) return;
   if (TLS_VERSIONS.indexOf(minVersion) > TLS_VERSIONS.indexOf(maxVersion)) {
-    context.addIssue({
-      code: 'custom',
-      path: ['minVersion'],
-      message: `is above maxVersion ${maxVersion}`,
-    });
+    context.addIssue(
+      namingIssue('minVersion', (nameOf) => `is above ${nameOf('tls.maxVersion')} ${maxVersion}`),
+    );
   }
 });

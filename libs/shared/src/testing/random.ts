@@ -1,4 +1,4 @@
-/** Seeded chance for property tests: the same seed gives the same test. */
+/** Seeded chance for tests and simulations: the same seed gives the same test. */
 export class Random {
   #state: number;
 
@@ -23,6 +23,10 @@ export class Random {
   /** A whole number that is small as often as large: even over orders of magnitude. */
   magnitude(highest: number): number {
     return Math.min(Math.floor(2 ** (this.next() * Math.log2(highest + 1))) - this.int(0, 1), highest);
+  }
+
+  isTrue(chance: number): boolean {
+    return this.next() < chance;
   }
 
   pick<T>(values: readonly T[]): T {

@@ -76,8 +76,10 @@ export type AgentSummary = z.infer<typeof agentSummarySchema>;
 export const errorBodySchema = z.object({
   error: z.object({
     code: z.string(),
+    /** A whole sentence for people; where there are problems, it tells them, or the first of many. */
     message: z.string(),
     hint: z.string().optional(),
+    /** All problems once more, for programs. */
     problems: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
   }),
 });

@@ -44,7 +44,7 @@ export function abNotes(report: Report, counting: AbCounting = 'once', width = D
         ...noted('Verdict:', [`${outcome}; limit: ${limit}`, ...reasons]),
         ...noted('Advice:', advice),
         ...differences,
-        ...timesLinesUs(report),
+        ...timesLinesUs(report, width),
       ];
   return `${['', `Broadside ${report.broadsideVersion}, run ${report.run.id}`, ...lines].join('\n')}\n`;
 }
@@ -55,7 +55,7 @@ export function abDifferenceLines(report: Report, width = DEFAULT_WIDTH): string
   return labelled('Unlike ab 2.3:', texts, { labelWidth: LABEL_WIDTH, width });
 }
 
-function timesLinesUs(report: Report): string[] {
+function timesLinesUs(report: Report, width: number): string[] {
   if (report.latency.total.count === 0) return [];
   const whole = (valueUs: number): string => String(Math.round(valueUs));
   const rows = abTimesRows(report.latency).map((row) => [
@@ -66,5 +66,5 @@ function timesLinesUs(report: Report): string[] {
     whole(row.medianUs),
     whole(row.maxUs),
   ]);
-  return ['', ...table([['Connection Times (us)', 'min', 'mean', '+/-sd', 'median', 'max'], ...rows])];
+  return ['', ...table([['Connection Times (us)', 'min', 'mean', '+/-sd', 'median', 'max'], ...rows], width)];
 }

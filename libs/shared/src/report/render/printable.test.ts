@@ -25,6 +25,27 @@ it('aligns the first column left and the others right', () => {
   ).toEqual(['        a', 'long  123']);
 });
 
+it('puts columns that do not fit below the others, with the names of the rows again', () => {
+  const rows = [['', 'a', 'b', 'c'], ['long', '123', '4', '5'], ['and more']];
+  const whole = ['            a  b  c', 'long      123  4  5', 'and more'];
+  expect(table(rows, 19)).toEqual(whole);
+  expect(table(rows, 18)).toEqual([
+    '            a  b',
+    'long      123  4',
+    'and more',
+    '',
+    '          c',
+    'long      5',
+    'and more',
+  ]);
+  expect(table(rows, 1).filter((line) => line.startsWith('long'))).toEqual([
+    'long      123',
+    'long      4',
+    'long      5',
+  ]);
+  expect(table([], 10)).toEqual([]);
+});
+
 it.each([
   [0, 0, '0 %'],
   [0, 5, '0 %'],

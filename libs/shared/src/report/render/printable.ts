@@ -53,16 +53,42 @@ export function labelled(label: string, texts: readonly string[], layout: Labell
   });
 }
 
-/** Columns padded to their widest cell, two blanks between them; the first column to the left, others right. */
-export function table(rows: readonly (readonly string[])[]): string[] {
+/**
+ * Columns padded to their widest cell, two blanks between them; the first column to the left, others right. Columns
+ * that do not fit beside the others follow below, with the first one repeated: a line that a terminal breaks cannot
+ * be read.
+ */
+export function table(rows: readonly (readonly string[])[], width = Number.POSITIVE_INFINITY): string[] {
   const widths: number[] = [];
   for (const row of rows) {
     for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length);
   }
-  return rows.map((row) =>
-    row
-      .map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)))
-      .join('  ')
-      .trimEnd(),
-  );
+  return columnBlocks(widths, width).flatMap((columns, block) => [
+    ...(block === 0 ? [] : ['']),
+    ...rows.map((row) =>
+      columns
+        .map((i) =>
+          i === 0 ? (row[i] ?? '').padEnd(widths[i] ?? 0) : (row[i] ?? '').padStart(widths[i] ?? 0),
+        )
+        .join('  ')
+        .trimEnd(),
+    ),
+  ]);
+}
+
+/** Which columns stand beside each other: the first one, and as many others as fit, but one at least. */
+function columnBlocks([first = 0, ...others]: readonly number[], width: number): number[][] {
+  const blocks = [[0]];
+  let used = first;
+  for (const [i, own] of others.entries()) {
+    let block = blocks.at(-1) ?? [];
+    if (block.length > 1 && used + 2 + own > width) {
+      block = [0];
+      blocks.push(block);
+      used = first;
+    }
+    block.push(i + 1);
+    used += 2 + own;
+  }
+  return blocks;
 }

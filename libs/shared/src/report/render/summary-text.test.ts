@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { LIMITS } from '../../limits.js';
 import { countersToRecord } from '../../metrics/counters.js';
 import { balancedCounters, observed, sampleAgent, sampleReport } from '../../testing/observed.js';
-import type { Report } from '../report.schema.js';
+import type { Latency, Report } from '../report.schema.js';
+import { abNotes } from './ab-notes.js';
 import { reportJson } from './json.js';
 import { summaryText } from './summary-text.js';
 
@@ -59,6 +61,51 @@ function fullRun(): Report {
       ],
     },
   });
+}
+
+/** Everything in a table is as wide as it gets. */
+function widestRun(): Report {
+  const longestUs = LIMITS.maxTimeoutMs * 1_000;
+  const samples = Array.from({ length: 1_000 }, () => longestUs);
+  const agents = ['one', 'two', 'three'].map((name) => ({
+    ...sampleAgent(name),
+    name: name.padEnd(60, 'x'),
+  }));
+  const shards = agents.map(({ agentId }, i) => ({
+    shardIndex: i,
+    attempt: 1,
+    agentId,
+    connections: 5,
+    counters: counters(1e9, 1e9),
+    startSkewUs: -longestUs,
+    stopSkewUs: -longestUs,
+  }));
+  const figures = new Map(
+    agents.map(({ agentId }) => [
+      agentId,
+      { rateHz: LIMITS.maxRate, plannedShare: 1, p50Us: longestUs, p99Us: longestUs },
+    ]),
+  );
+  const report = sampleReport({
+    plan: { connections: LIMITS.maxConnections, rate: LIMITS.maxRate },
+    seen: {
+      counters: balancedCounters({ completed: 1_000 }),
+      samples: {
+        fresh: samples,
+        reused: samples,
+        wait: samples,
+        corrected: samples,
+        sendLag: samples,
+      },
+      gauges: { firstSendUs: 0, lastEventUs: longestUs },
+    },
+    input: { agents, shards, figures },
+  });
+  const withCount = (latency: Latency): Latency => ({ ...latency, count: latency.count * 1e12 });
+  const latency = { ...report.latency };
+  for (const name of Object.keys(latency) as (keyof typeof latency)[])
+    latency[name] = withCount(latency[name]);
+  return { ...report, latency, agents: report.agents.map((agent) => ({ ...agent, busyShare: 1 })) };
 }
 
 describe('summaryText', () => {
@@ -165,6 +212,25 @@ describe('summaryText', () => {
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
     // oxlint-disable-next-line no-control-regex -- control characters are what must not be there
     expect(lines.join('')).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
+  });
+
+  it.each([40, 60, 80, 120])(
+    'fits into %i columns with the longest names and numbers, tables too',
+    (width) => {
+      const report = widestRun();
+      for (const text of [summaryText(report, width), abNotes(report, 'once', width)]) {
+        for (const line of text.split('\n')) expect(line.length, line).toBeLessThanOrEqual(width);
+      }
+      const text = summaryText(report, width);
+      for (const word of ['p99.9', 'max', 'requests/s', 'busy', '100 %', 'corrected', 'send lag'])
+        expect(text).toContain(word);
+    },
+  );
+
+  it('leaves tables whole where there is room, or no width', () => {
+    const widest = summaryText(widestRun(), Number.POSITIVE_INFINITY).split('\n');
+    expect(widest.filter((line) => /^ +count +p50 +p90 +p99 +p99\.9 +max$/.test(line))).toHaveLength(1);
+    expect(widest.filter((line) => /^ +requests\/s .* busy$/.test(line))).toHaveLength(1);
   });
 
   it('puts agents side by side, and names one that stands out', () => {

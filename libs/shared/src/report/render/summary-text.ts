@@ -24,7 +24,7 @@ const LABEL_WIDTH = 13;
 
 /**
  * The report in short, for people: plain text, one line end at the end.
- * @param width columns that sentences are broken at; tables keep theirs.
+ * @param width columns that sentences are broken at, and beyond which columns of a table go below the others.
  */
 export function summaryText(report: Report, width = DEFAULT_WIDTH): string {
   const field = (label: string, texts: readonly string[]): string[] =>
@@ -42,8 +42,8 @@ export function summaryText(report: Report, width = DEFAULT_WIDTH): string {
     : [
         ...headLines(report, width),
         ...headlineLines(report, width),
-        ...blockOf(table(latencyRows(report))),
-        ...blockOf(table(agentRows(report))),
+        ...blockOf(table(latencyRows(report), width)),
+        ...blockOf(table(agentRows(report), width)),
         '',
         ...field('Failed', failureTexts(report)),
         ...field('Reasons', failureReasonTexts(report)),
@@ -87,7 +87,7 @@ function headLines({ plan, shards, agents }: Report, width: number): string[] {
   const title = plan.name === undefined ? '' : ` (${plan.name})`;
   return [
     ...wrapped(`${plan.method} ${address}${title}`, width, '  '),
-    `${formatCounted(plan.connections, 'connection')}, ${places}`,
+    ...wrapped(`${formatCounted(plan.connections, 'connection')}, ${places}`, width, '  '),
     '',
   ];
 }
@@ -96,9 +96,14 @@ function headlineLines(report: Report, width: number): string[] {
   const { counters } = report;
   const seconds = report.timeTakenUs / 1e6;
   const rate = seconds > 0 ? counters.completed / seconds : 0;
+  const completed = formatCount(counters.completed);
   const warning = headlineWarning(report);
   return [
-    `${formatRate(rate)} requests/s   ${formatCount(counters.completed)} completed in ${durationText(report)}`,
+    ...wrapped(
+      `${formatRate(rate)} requests/s   ${completed} completed in ${durationText(report)}`,
+      width,
+      '  ',
+    ),
     ...(warning === undefined ? [] : wrapped(`! ${warning}`, width, '  ')),
   ];
 }
