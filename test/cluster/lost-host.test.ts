@@ -44,8 +44,10 @@ describe.runIf(canMakeHosts() && canRun('nginx'))(`a host lost in a run of ${rat
     const [loss] = report.losses ?? [];
     const noticedMs = startMs + (loss?.noticedAtMs ?? 0) - lostAtMs;
     const restoredMs = restoredAfterMs(log, lostAtMs, startMs + DURATION_S * 1_000);
+    const fromMs = Math.max(...(report.losses ?? []).map(({ takenBy }) => takenBy?.fromMs ?? 0));
     console.log(
-      `noticed after ${noticedMs} ms; at the target the rate is back within 2 % after ${restoredMs} ms`,
+      `noticed after ${noticedMs} ms; taken over after ${startMs + fromMs - lostAtMs} ms; ` +
+        `at the target the rate is back within 2 % after ${restoredMs} ms`,
     );
     return { report, restoredMs };
   }
