@@ -129,6 +129,11 @@ export class ScaleAgent {
     }
   }
 
+  /** Whether a frame waits for its instant. */
+  get isReady() {
+    return [...this.#carried.values()].some(({ frame }) => frame !== undefined);
+  }
+
   /** Sends the frames of the interval that has just ended. */
   send() {
     const due = [...this.#carried.values()].filter(({ frame }) => frame !== undefined);

@@ -93,7 +93,9 @@ class Swarm {
     for (let number = 1; ; number++) {
       const dueMs = startAtMs + number * 1_000;
       await later(dueMs - Date.now());
-      this.#lateMs = Math.max(this.#lateMs, Date.now() - dueMs);
+      if (this.#agents.some((agent) => agent.isReady)) {
+        this.#lateMs = Math.max(this.#lateMs, Date.now() - dueMs);
+      }
       await this.#inTurns((agent) => agent.send());
       await this.#inTurns((agent) => agent.prepare());
       await this.#inTurns((agent) => agent.finish());

@@ -1,5 +1,6 @@
 import { type Interval, IntervalDecoder, type ShardAttempt } from '@broadside/shared';
 import { sql } from 'kysely';
+import { byteBlock } from '../storage/byte-block.js';
 import type { Store } from '../storage/store.js';
 import type { StorePatience } from '../storage/store-patience.js';
 
@@ -25,22 +26,9 @@ export class IntervalRepository {
     this.#patience = patience;
   }
 
-  /**
-   * Stores frames in one statement; one that is there already stays as it is. The frames travel as one block of
-   * bytes that the store cuts up again: a parameter for each value took several times as long on both sides.
-   */
+  /** Stores frames in one statement; one that is there already stays as it is. */
   async append(frames: readonly StoredFrame[]): Promise<void> {
-    const offsets: number[] = [];
-    let end = 0;
-    for (const { frame } of frames) {
-      // SQL counts from 1.
-      offsets.push(end + 1);
-      end += frame.length;
-    }
-    const block = Buffer.concat(
-      frames.map(({ frame }) => frame),
-      end,
-    );
+    const { block, firsts, sizes } = byteBlock(frames.map(({ frame }) => frame));
     const column = (of: (frame: StoredFrame) => number): number[] => frames.map(of);
     const insert = sql`
       insert into intervals (run_id, shard_index, attempt, number, frame)
@@ -50,12 +38,12 @@ export class IntervalRepository {
         ${column(({ shardIndex }) => shardIndex)}::integer[],
         ${column(({ attempt }) => attempt)}::integer[],
         ${column(({ number }) => number)}::integer[],
-        ${offsets}::integer[],
-        ${column(({ frame }) => frame.length)}::integer[]
+        ${firsts}::integer[],
+        ${sizes}::integer[]
       ) as given (run_id, shard_index, attempt, number, first, size)
       on conflict do nothing`;
     await this.#patience.ask(`${frames.length} intervals`, () => insert.execute(this.#store.db));
-    await this.#keepLogSmall(end);
+    await this.#keepLogSmall(block.length);
   }
 
   /** A server has a process for this. The embedded engine has none, and its log would grow with every frame. */

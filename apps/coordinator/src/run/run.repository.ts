@@ -17,6 +17,7 @@ import {
 } from '@broadside/shared';
 import { sql } from 'kysely';
 import { z } from 'zod';
+import { byteBlock } from '../storage/byte-block.js';
 import { storableJson, storableText } from '../storage/storable-text.js';
 import type { Store } from '../storage/store.js';
 import type { StorePatience } from '../storage/store-patience.js';
@@ -154,20 +155,24 @@ export class RunRepository {
     changes: readonly { readonly attempt: ShardAttempt; readonly change: ShardChange }[],
   ): Promise<void> {
     for (let from = 0; from < changes.length; from += MAX_ROWS) {
-      const rows = changes.slice(from, from + MAX_ROWS).map(
-        ({ attempt: { runId, shardIndex, attempt }, change: { state, startSlice, totals, fatal } }) => sql`(
-          ${runId}::text, ${shardIndex}::integer, ${attempt}::integer, ${state}::text,
-          ${startSlice ?? null}::integer, ${totals ?? null}::bytea,
-          ${fatal === undefined ? null : storableJson(fatal)}::jsonb)`,
-      );
+      const rows = changes.slice(from, from + MAX_ROWS);
+      const { block, firsts, sizes } = byteBlock(rows.map(({ change }) => change.totals));
       const update = sql`
         update shards set
           state = given.state,
           start_slice = coalesce(given.start_slice, shards.start_slice),
-          totals = coalesce(given.totals, shards.totals),
-          fatal = coalesce(given.fatal, shards.fatal)
-        from (values ${sql.join(rows)})
-          as given (run_id, shard_index, attempt, state, start_slice, totals, fatal)
+          totals = coalesce(substring(${block}::bytea from given.first for given.size), shards.totals),
+          fatal = coalesce(given.fatal::jsonb, shards.fatal)
+        from unnest(
+          ${rows.map(({ attempt }) => attempt.runId)}::text[],
+          ${rows.map(({ attempt }) => attempt.shardIndex)}::integer[],
+          ${rows.map(({ attempt }) => attempt.attempt)}::integer[],
+          ${rows.map(({ change }) => change.state)}::text[],
+          ${rows.map(({ change }) => change.startSlice ?? null)}::integer[],
+          ${firsts}::integer[],
+          ${sizes}::integer[],
+          ${rows.map(({ change: { fatal } }) => (fatal === undefined ? null : storableJson(fatal)))}::text[]
+        ) as given (run_id, shard_index, attempt, state, start_slice, first, size, fatal)
         where shards.run_id = given.run_id and shards.shard_index = given.shard_index
           and shards.attempt = given.attempt`;
       await this.#patience.ask('the states of shards', () => update.execute(this.#store.db));
