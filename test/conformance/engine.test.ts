@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { shardFor } from '../../libs/engine/dist/testing/run-shard-against.js';
 import type { ShardOutcome } from '../../libs/engine/dist/testing/shard-thread.js';
 import { misbehavingTargets, unusualTargets } from '../targets/all-targets.js';
+import { RepeatingTarget } from '../targets/repeating-target.js';
 import type { Target } from '../targets/target-server.js';
 import { WellBehavedTarget } from '../targets/well-behaved-target.js';
 import { runInProcess, runInThread } from './shard-runner.js';
@@ -91,6 +92,21 @@ describe.each(all)('the engine over %s', (transport) => {
     expect(outcome.intervals).toBe(2);
     expect(outcome.counters.completed).toBeGreaterThan(50);
     expect(outcome.failures).toEqual({});
+  });
+
+  it('takes a reply that comes again while nothing is in flight for no reply', async () => {
+    const target = new RepeatingTarget();
+    const outcome = await withStarted(target, (port) => {
+      const pacing = { arrivals: 'constant', seed: 1, rate: 4, firstIndex: 0, stride: 1 } as const;
+      return runInThread({ shard: shardFor(port, { requests: 4, pacing }), transport });
+    });
+    const { completed, sent, repliesWithSurplus, connectionsClosedByUs } = outcome.counters;
+    expect([completed, sent, target.counters.requestsSeen]).toEqual([4, 4, 4]);
+    expect(outcome.failures).toEqual({});
+    // The load is over before the last one comes.
+    expect([repliesWithSurplus, connectionsClosedByUs, target.counters.connectionsAccepted]).toEqual([
+      3, 4, 4,
+    ]);
   });
 
   it('makes no descriptor a failure class of its own, and closes every descriptor it opened', async () => {

@@ -143,6 +143,26 @@ describe.each(available)('transport %s', (transport) => {
     await wire.end();
   });
 
+  it('delivers bytes that were there before anything was sent, and says so where it knows', async () => {
+    const peer = await listen((socket) => socket.write('unasked'));
+    const wire = wireTo(peer.port);
+    wire.command({ do: 'open', connection: 0 }, { do: 'block', forMs: 100 });
+    const { hasInput } = await wire.next('open', 0);
+    expect(hasInput).toBe(transport === 'epoll');
+    expect(String(await wire.read(0, 7))).toBe('unasked');
+    await wire.open(1);
+    await wire.end();
+  });
+
+  it('does not take the end of a fresh connection for bytes', async () => {
+    const peer = await listen((socket) => socket.end());
+    const wire = wireTo(peer.port);
+    wire.command({ do: 'open', connection: 0 }, { do: 'block', forMs: 100 });
+    expect(await wire.next('open', 0)).toMatchObject({ hasInput: false });
+    expect(await wire.next('close', 0)).toMatchObject({ cause: CLOSE_CAUSE.ended });
+    await wire.end();
+  });
+
   it('delivers everything before the end of the input, then tells of it once', async () => {
     const peer = await listen();
     const wire = wireTo(peer.port);

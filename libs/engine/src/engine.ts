@@ -192,8 +192,8 @@ class ShardEngine implements TransportHandler {
     this.#prepared.transport.wake();
   }
 
-  onOpen(connection: number): void {
-    this.#load.onOpen(connection);
+  onOpen(connection: number, hasInput?: boolean): void {
+    this.#load.onOpen(connection, hasInput);
     const handshakeUs = this.#prepared.transport.handshakeUs?.(connection) ?? -1;
     if (handshakeUs >= 0) this.#recorder.tls.record(handshakeUs);
   }

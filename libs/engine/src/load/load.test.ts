@@ -2,7 +2,7 @@ import { type FailureClass, gaugeOf, type Shard } from '@broadside/shared';
 import { describe, expect, it } from 'vitest';
 import { reply } from '../testing/raw-target.js';
 import { shardFor } from '../testing/run-shard-against.js';
-import { seededRandom, TEST_SEED } from '../testing/seeded-random.js';
+import { FUZZ_SEED, seededRandom } from '../testing/seeded-random.js';
 import { answersAfter, opens, simulate } from '../testing/simulate.js';
 import type { NetworkEvent, NetworkScript } from '../testing/simulated-network.js';
 import { CLOSE_CAUSE, type CloseCause } from '../transport/transport.js';
@@ -71,6 +71,46 @@ describe('losses in mid-request', () => {
     const run = await simulate(shardFor(1, { requests: 6, connections: 2 }), { onOpen: opens, onSend });
     expect(run.failures).toEqual({ [failureClass]: 6 });
     expect(run.count('connectionsClosedUnannounced')).toBe(6);
+  });
+});
+
+describe('bytes that nobody asked for', () => {
+  it('are no reply when they are there before the request: it is not sent, and fails', async () => {
+    let attempts = 0;
+    const run = await simulate(shardFor(1, { requests: 6, connections: 2 }), {
+      onOpen: () => ({ afterUs: 300, hasInput: attempts++ < 4 }),
+      onSend: answersAfter(100),
+    });
+    expect(run.failures).toEqual({ malformed: 4 });
+    expect([run.count('completed'), run.network.sends, run.network.opened]).toEqual([2, 2, 6]);
+    expect(run.count('connectionsClosedByUs')).toBe(6);
+  });
+
+  it('end a connection that is idle, once, and the next request goes out on another', async () => {
+    const late = { afterUs: 20_000, bytes: reply(10) };
+    const pacing = { arrivals: 'constant', seed: 1, rate: 10, firstIndex: 0, stride: 1 } as const;
+    const shard = shardFor(1, { requests: 5, pacing });
+    const run = await simulate(shard, {
+      onOpen: opens,
+      onSend: () => [{ afterUs: 1_000, bytes: reply(10) }, late, late],
+    });
+    expect(run.failures).toEqual({});
+    expect([run.count('completed'), run.network.sends, run.network.opened]).toEqual([5, 5, 5]);
+    // The last one comes when the load is over.
+    expect(run.count('repliesWithSurplus')).toBe(4);
+  });
+
+  it('end a connection whose close is awaited, at once', async () => {
+    const closing = reply(10, { lines: ['Connection: close'] });
+    const run = await simulate(shardFor(1, { requests: 3 }), {
+      onOpen: opens,
+      onSend: () => [
+        { afterUs: 1_000, bytes: closing },
+        { afterUs: 1_000, bytes: 'surplus' },
+      ],
+    });
+    expect([run.count('completed'), run.count('connectionsLeftToUs')]).toEqual([3, 0]);
+    expect(run.count('repliesWithSurplus')).toBe(2);
   });
 });
 
@@ -201,10 +241,10 @@ function randomLoad(chaos: Chaos, connections: number): Partial<Shard> {
   };
 }
 
-describe(`chaos (BROADSIDE_TEST_SEED=${TEST_SEED})`, () => {
+describe(`chaos (FUZZ_SEED=${FUZZ_SEED})`, () => {
   it('never sends more than the budget, books every request once, and ends within bounds', async () => {
     for (let round = 0; round < 600; round++) {
-      const chaos = new Chaos(TEST_SEED + round);
+      const chaos = new Chaos(FUZZ_SEED + round);
       const connections = 1 + chaos.upTo(5);
       const requests = connections + chaos.upTo(60);
       const load = randomLoad(chaos, connections);

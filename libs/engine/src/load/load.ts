@@ -175,7 +175,7 @@ export abstract class Load {
     }
   }
 
-  onOpen(index: number): void {
+  onOpen(index: number, hasInput = false): void {
     const nowUs = this.clock.nowUs();
     this.#intervals.advance(nowUs);
     const connection = this.at(index);
@@ -188,6 +188,12 @@ export abstract class Load {
     connection.openedUs = nowUs;
     connection.state = BUSY;
     connection.parser.begin(this.#isHead);
+    if (hasInput) {
+      // What came before its request is no reply (RFC 9112 section 9.2), and the next one could be misread.
+      this.requests.endAll(index, connection, nowUs, closedByUsEnding(FAILURE.malformed, 0));
+      this.#replace(index, connection, nowUs, true);
+      return;
+    }
     this.requests.expectReply(index, connection);
     if (!this.isHeld) this.fill(index, connection, nowUs);
     this.requests.writeAll(index, connection);
@@ -202,8 +208,9 @@ export abstract class Load {
     const isCountedWhole = this.requests.lateWarmups === 0 || connection.state !== BUSY;
     if (isCountedWhole) this.#recorder.count(BYTES_RECEIVED, end - start);
     if (connection.state !== BUSY) {
-      // Nobody asked for these bytes. A lingering connection is as good as closed; an idle one is spoilt.
-      if (connection.state === IDLE) this.#replace(index, connection, nowUs, false);
+      // Bytes behind the last reply, a while later: they answer nothing (RFC 9112 section 9.2).
+      this.#recorder.count(WITH_SURPLUS, 1);
+      this.#replace(index, connection, nowUs, false);
       return;
     }
     if (this.firstReply !== undefined && this.requests.isProbing) this.firstReply.add(buffer, start, end);

@@ -1,11 +1,11 @@
 import { HIGHEST_VALUE_US, Histogram, sameHistogram } from '@broadside/shared';
 import { describe, expect, it } from 'vitest';
-import { seededRandom, TEST_SEED } from '../testing/seeded-random.js';
+import { FUZZ_SEED, seededRandom } from '../testing/seeded-random.js';
 import { LiveHistogram } from './live-histogram.js';
 
-describe(`LiveHistogram (BROADSIDE_TEST_SEED=${TEST_SEED})`, () => {
+describe(`LiveHistogram (FUZZ_SEED=${FUZZ_SEED})`, () => {
   it('gives the same buckets and moments as the shared histogram, take after take', () => {
-    const random = seededRandom(TEST_SEED);
+    const random = seededRandom(FUZZ_SEED);
     const live = new LiveHistogram();
     for (let round = 0; round < 20; round++) {
       const expected = new Histogram();

@@ -8,10 +8,16 @@ export type NetworkEvent =
   | { readonly afterUs: number; readonly cause: CloseCause; readonly errno: number };
 
 export interface NetworkScript {
-  /** Outcome of an attempt to connect: null opens after `afterUs`; absent: no answer ever. */
-  onOpen(
-    connection: number,
-  ): { readonly afterUs: number; readonly cause?: CloseCause; readonly errno?: number } | undefined;
+  /** Outcome of an attempt to connect: without a cause it opens after `afterUs`; absent: no answer ever. */
+  onOpen(connection: number):
+    | {
+        readonly afterUs: number;
+        readonly cause?: CloseCause;
+        readonly errno?: number;
+        /** The target has sent bytes by then. */
+        readonly hasInput?: boolean;
+      }
+    | undefined;
   /**
    * What follows a request; delays count from one event to the next, and the first one from the moment when the
    * target has dealt with the requests before it on the connection.
@@ -74,9 +80,9 @@ export class SimulatedNetwork implements Transport, Clock {
     this.#busyUntilUs[connection] = this.#nowUs;
     const outcome = this.#script.onOpen(connection);
     if (outcome === undefined) return;
-    const { afterUs, cause, errno = 0 } = outcome;
+    const { afterUs, cause, errno = 0, hasInput } = outcome;
     if (cause === undefined)
-      this.#plan(connection, this.#nowUs + afterUs, (handler) => handler.onOpen(connection));
+      this.#plan(connection, this.#nowUs + afterUs, (handler) => handler.onOpen(connection, hasInput));
     else this.#planClose(connection, this.#nowUs + afterUs, { cause, errno });
   }
 

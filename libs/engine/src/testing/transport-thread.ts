@@ -38,7 +38,7 @@ export type TransportCommand =
   | { readonly do: 'end' };
 
 export type TransportEvent =
-  | { readonly event: 'open'; readonly connection: number }
+  | { readonly event: 'open'; readonly connection: number; readonly hasInput: boolean }
   | { readonly event: 'data'; readonly connection: number; readonly bytes: Uint8Array }
   | { readonly event: 'close'; readonly connection: number; readonly cause: number; readonly errno: number }
   /** @param lateUs how long after the time asked for the turn came. */
@@ -68,10 +68,10 @@ class CommandedHandler implements TransportHandler {
     this.#commands = commands;
   }
 
-  onOpen(connection: number): void {
+  onOpen(connection: number, hasInput = false): void {
     this.#expect(connection, 'asked');
     this.#states.set(connection, 'open');
-    tell({ event: 'open', connection });
+    tell({ event: 'open', connection, hasInput });
     this.#react('open', connection);
   }
 

@@ -1,6 +1,6 @@
 /** Long because each oddity of HTTP/1.x that must have a defined outcome is here. */
 import { describe, expect, it } from 'vitest';
-import { seededRandom, TEST_SEED } from '../testing/seeded-random.js';
+import { FUZZ_SEED, seededRandom } from '../testing/seeded-random.js';
 import { ReplyMemory } from './reply-memory.js';
 import { PARSED, ResponseParser } from './response-parser.js';
 import { ServerName } from './server-name.js';
@@ -472,9 +472,9 @@ class Generator {
   }
 }
 
-describe(`ResponseParser: random input (BROADSIDE_TEST_SEED=${TEST_SEED})`, () => {
+describe(`ResponseParser: random input (FUZZ_SEED=${FUZZ_SEED})`, () => {
   it('reads concatenated valid replies as the same list whatever the split', () => {
-    const generator = new Generator(TEST_SEED);
+    const generator = new Generator(FUZZ_SEED);
     for (let round = 0; round < 1_500; round++) {
       const replies = Array.from({ length: 1 + generator.upTo(6) }, () => generator.reply());
       const bytes = bytesOf(replies.map((r) => r.text).join(''));
@@ -486,7 +486,7 @@ describe(`ResponseParser: random input (BROADSIDE_TEST_SEED=${TEST_SEED})`, () =
   });
 
   it('reads damaged input the same way whatever the split, and never beyond its end', () => {
-    const generator = new Generator(TEST_SEED + 1);
+    const generator = new Generator(FUZZ_SEED + 1);
     for (let round = 0; round < 3_000; round++) {
       const text = Array.from({ length: 1 + generator.upTo(3) }, () => generator.reply().text).join('');
       const bytes = generator.mutate(bytesOf(text));
@@ -500,7 +500,7 @@ describe(`ResponseParser: random input (BROADSIDE_TEST_SEED=${TEST_SEED})`, () =
   });
 
   it('reads replies the same way whether or not it has seen them before', () => {
-    const generator = new Generator(TEST_SEED + 2);
+    const generator = new Generator(FUZZ_SEED + 2);
     const buffer = new Uint8Array(4_096);
     const memory = new ReplyMemory();
     const serverName = new ServerName();

@@ -48,7 +48,11 @@ export interface Transport {
 export type TransportName = 'socket' | 'epoll' | 'io_uring';
 
 export interface TransportHandler {
-  onOpen(connection: number): void;
+  /**
+   * @param hasInput the target has sent bytes already, which answer nothing. Only told where it costs nothing to
+   * know; else such bytes come as the first `onData`, like any others.
+   */
+  onOpen(connection: number, hasInput?: boolean): void;
   onData(connection: number, buffer: Uint8Array, start: number, end: number): void;
   /** @param errno positive, 0 where there is none. */
   onClose(connection: number, cause: CloseCause, errno: number): void;

@@ -26,7 +26,7 @@ const PLAIN_COUNTERS = [
   'non2xx',
   /** Complete replies after which the connection was kept. */
   'keepAliveReplies',
-  /** Complete replies with bytes behind them that answer no request: their connection was given up. */
+  /** Complete replies with bytes behind them, at once or later, that answer no request: the connection was given up. */
   'repliesWithSurplus',
   'connectionsAsked',
   'connectionsOpened',

@@ -31,7 +31,7 @@ export const FAILURE_CLASSES = [
   'pipelineEnded',
   /** The reply ended before its promised end. */
   'truncated',
-  /** The reply was not HTTP. */
+  /** The reply was not HTTP, or was there before the request was sent. */
   'malformed',
   /** The reply exceeded a limit of the plan. */
   'tooLarge',

@@ -139,6 +139,21 @@ describe('outcome', () => {
     );
   });
 
+  it('names replies with bytes behind them, which no failure tells of', () => {
+    const reasonsOf = (repliesWithSurplus: number): string[] =>
+      sampleReport({
+        plan: { requests: 2_000 },
+        seen: { counters: balancedCounters({ completed: 2_000, repliesWithSurplus }) },
+      }).verdict.reasons;
+    expect(reasonsOf(1_361)).toContain(
+      "the target's framing is wrong: 1,361 replies had bytes behind them that answer no request, as with a " +
+        'Content-Length that is too small or a reply that is sent twice; the connection was closed each time, and ' +
+        'another one opened for what came next',
+    );
+    expect(reasonsOf(1).join()).toContain('1 reply had bytes behind it');
+    expect(reasonsOf(0).join()).not.toContain('framing');
+  });
+
   it('is fail when a fatal error ended it, although some succeeded', () => {
     const { verdict, fatal } = sampleReport({
       seen: {

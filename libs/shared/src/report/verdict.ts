@@ -25,6 +25,8 @@ export function verdictOf(report: Omit<Report, 'verdict'>): Verdict {
   if (closes !== undefined) reasons.push(closes);
   const leftToUs = leftToUsSentence(report);
   if (leftToUs !== undefined) reasons.push(leftToUs);
+  const surplus = surplusSentence(report);
+  if (surplus !== undefined) reasons.push(surplus);
   if (report.counters.lengthDiffers > 0) {
     advice.push('if the target answers with pages of changing length, do not compare lengths (-l)');
   }
@@ -146,6 +148,19 @@ function leftToUsSentence({ counters }: Pick<Report, 'counters'>): string | unde
   return (
     `the target announces the end of connections, or implies it by HTTP/1.0, but leaves closing to us: ` +
     `${formatCounted(count, 'connection')} waited ${LIMITS.lingerMs} ms for it`
+  );
+}
+
+/** One sentence about bytes that answer no request, which no failure tells of; undefined when there were none. */
+function surplusSentence({ counters }: Pick<Report, 'counters'>): string | undefined {
+  const { repliesWithSurplus: count } = counters;
+  if (count === 0) return undefined;
+  const replies =
+    count === 1 ? '1 reply had bytes behind it' : `${formatCount(count)} replies had bytes behind them`;
+  return (
+    `the target's framing is wrong: ${replies} that answer no request, as with a ` +
+    'Content-Length that is too small or a reply that is sent twice; the connection was closed each time, and ' +
+    'another one opened for what came next'
   );
 }
 

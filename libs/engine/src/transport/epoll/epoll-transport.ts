@@ -235,7 +235,8 @@ export class EpollTransport implements Transport {
       return;
     }
     this.#states[connection] = OPEN;
-    handler.onOpen(connection);
+    // With the end of the input the same bit says that there is something to read, but not that it is bytes.
+    handler.onOpen(connection, (mask & (EPOLLIN | ENDING)) === EPOLLIN);
   }
 
   /** @param isEnding the end of the input may lie right behind the bytes: a short read is not the last. */
