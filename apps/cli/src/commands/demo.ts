@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { EXIT, exitCodeOf, type Plan, parsePlan, summaryText } from '@broadside/shared';
+import { EXIT, exitCodeOf, formatCounted, type Plan, parsePlan, summaryText } from '@broadside/shared';
 import { chooseCluster } from '../cluster/choose-cluster.js';
 import { closeWithin } from '../cluster/closing.js';
 import { readFlags, refuseWords } from '../flags.js';
@@ -79,7 +79,7 @@ function demoPlan(url: string): Plan {
 function introduction(url: string): string {
   return [
     `A target is listening on ${url} (a few processes that answer ${REPLY_BYTES} bytes).`,
-    `A coordinator and ${availableParallelism()} slots start in this process.`,
+    `A coordinator and ${formatCounted(availableParallelism(), 'slot')} start in this process.`,
     `${CONNECTIONS} connections are kept busy for ${DURATION_MS / 1_000} seconds.`,
     '',
   ].join('\n');

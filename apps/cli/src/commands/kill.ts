@@ -1,4 +1,4 @@
-import { EXIT, type KillState, killRequestSchema } from '@broadside/shared';
+import { EXIT, formatCounted, type KillState, killRequestSchema } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
 import { ADMIN_FLAGS, adminClient } from '../client/admin-flags.js';
 import { readFlags, refuseWords } from '../flags.js';
@@ -42,6 +42,6 @@ function stateText({ isOn, reason, since }: KillState): string {
 }
 
 function killedText({ endedRuns = 0 }: KillState): string {
-  const runs = endedRuns === 1 ? '1 run is ended' : `${endedRuns} runs are ended`;
+  const runs = `${formatCounted(endedRuns, 'run')} ${endedRuns === 1 ? 'is' : 'are'} ended`;
   return `all load is stopped: ${runs}; no run is taken in until \`broadside kill --release\`\n`;
 }

@@ -1,4 +1,4 @@
-import { type Interval, IntervalDecoder, type ShardAttempt } from '@broadside/shared';
+import { formatCounted, type Interval, IntervalDecoder, type ShardAttempt } from '@broadside/shared';
 import { sql } from 'kysely';
 import type { Store } from '../storage/store.js';
 import type { StorePatience } from '../storage/store-patience.js';
@@ -54,7 +54,7 @@ export class IntervalRepository {
         ${column(({ frame }) => frame.length)}::integer[]
       ) as given (run_id, shard_index, attempt, number, first, size)
       on conflict do nothing`;
-    await this.#patience.ask(`${frames.length} intervals`, () => insert.execute(this.#store.db));
+    await this.#patience.ask(formatCounted(frames.length, 'interval'), () => insert.execute(this.#store.db));
     await this.#keepLogSmall(end);
   }
 
