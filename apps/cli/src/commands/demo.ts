@@ -16,7 +16,7 @@ const DURATION_MS = 4_000;
 const CONNECTIONS = 20;
 const REPLY_BYTES = 100;
 
-const FLAGS = {
+export const FLAGS = {
   transport: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;

@@ -14,7 +14,7 @@ import { Settings } from '../settings.js';
 import { TARGET_FLAGS, targetRules } from '../target-flags.js';
 import { type TransportWish, transportFlag } from '../transport-flag.js';
 
-const FLAGS = {
+export const FLAGS = {
   host: { type: 'string' },
   port: { type: 'string' },
   'data-dir': { type: 'string' },
