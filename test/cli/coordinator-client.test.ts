@@ -34,7 +34,11 @@ describe('a service that is no coordinator, or one that refuses', () => {
     [404, 'not found', /answered with status 404, but not as a Broadside coordinator/],
     [302, '', /answered with status 302/],
     [401, 'who are you', /refused the token/],
-    [401, '{"error":{"code":"unauthorized","message":"no"}}', /: no; the token is not valid there/],
+    [
+      401,
+      '{"error":{"code":"unauthorized","message":"no"}}',
+      /: no; give another one by BROADSIDE_TOKEN or --token-file/,
+    ],
     [429, '{"error":{"code":"busy","message":"too many runs wait"}}', /: too many runs wait/],
   ])('status %d with %j gives one clear line and code 5', async (status, body, line) => {
     const url = await listen((_request, response) => response.writeHead(status).end(body));

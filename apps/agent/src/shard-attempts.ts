@@ -11,6 +11,7 @@ import {
   counterOf,
   decodeTotals,
   type Fatal,
+  formatCounted,
   LIMITS,
   type Shard,
   type ShardAttempt,
@@ -203,7 +204,8 @@ export class ShardAttempts {
   /** Stops the load of all shards; what they did is delivered as always. */
   stopAll(reason: string): void {
     const running = [...this.#live.values()].filter(({ run }) => run !== undefined);
-    if (running.length > 0) this.#options.logger.warn(`stopping ${running.length} shards: ${reason}`);
+    if (running.length > 0)
+      this.#options.logger.warn(`stopping ${formatCounted(running.length, 'shard')}: ${reason}`);
     for (const { run } of running) run?.stop();
   }
 

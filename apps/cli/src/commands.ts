@@ -1,7 +1,12 @@
+import type { AbGrammar } from './ab/ab-arguments.js';
+import type { FlagTable } from './flags.js';
+
 /** A command's module. Loaded only when the command runs, so that `--version` loads nothing. */
 export interface CommandModule {
   /** What `broadside help <command>` prints. */
   readonly help: string;
+  /** What it accepts, each of which its help tells of; of `ab` the grammar of its options. */
+  readonly FLAGS: FlagTable | AbGrammar;
   /** Runs the command and gives the exit code. */
   readonly execute: (words: readonly string[]) => Promise<number>;
 }
@@ -11,7 +16,7 @@ export interface CommandEntry {
   readonly summary: string;
   /** The texts of help are apart from the code, because they must come at once. */
   readonly loadHelp: () => Promise<{ readonly help: string }>;
-  readonly load: () => Promise<Pick<CommandModule, 'execute'>>;
+  readonly load: () => Promise<Omit<CommandModule, 'help'>>;
 }
 
 /** All commands, in the order of the help page. */
@@ -33,6 +38,18 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'fire a run from flags or from a plan file',
     loadHelp: () => import('./help/run.help.js'),
     load: () => import('./commands/run.js'),
+  },
+  {
+    name: 'runs',
+    summary: 'list the newest runs of a coordinator',
+    loadHelp: () => import('./help/runs.help.js'),
+    load: () => import('./commands/runs.js'),
+  },
+  {
+    name: 'report',
+    summary: 'print the report of a run of a coordinator once more',
+    loadHelp: () => import('./help/report.help.js'),
+    load: () => import('./commands/report.js'),
   },
   {
     name: 'serve',

@@ -2,7 +2,7 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { EXIT, nearestOf, numberOrText } from '@broadside/shared';
 import { CliError } from './cli-error.js';
 
-type FlagTable = NonNullable<ParseArgsConfig['options']>;
+export type FlagTable = NonNullable<ParseArgsConfig['options']>;
 
 /** What `parseArgs` gives for a table of flags. */
 export type ReadFlags<T extends FlagTable> = ReturnType<

@@ -3,7 +3,7 @@
  * numbers? Pure. A refusal means that the plan cannot work here; a warning that it may not, or that its
  * numbers are not what they seem; a remark is information. Each is one sentence with what, where, what to do.
  */
-import { formatBytes, formatCount, type Machine } from '@broadside/shared';
+import { formatBytes, formatCount, formatCounted, type Machine } from '@broadside/shared';
 import { parsePortRange } from './machine-texts.js';
 
 /** What this machine is to do at once, all its shards of the run together. */
@@ -56,7 +56,7 @@ export function preflight(machine: Machine, share?: LoadShare): PreflightFinding
   checkClock(machine, findings);
   if (share?.sharesMachine === true) {
     findings.remarks.push(
-      `client and target share this machine (${machine.cpus} CPUs): each takes time from the ` +
+      `client and target share this machine (${formatCounted(machine.cpus, 'CPU')}): each takes time from the ` +
         'other, so the numbers are of both together',
     );
   }
@@ -167,8 +167,8 @@ function checkMemory(machine: Machine, share: LoadShare, { warnings }: Findings)
   const needed = share.connections * CONNECTION_BYTES + share.slots * THREAD_BYTES;
   if (needed <= free) return;
   warnings.push(
-    `about ${formatBytes(needed)} of memory are needed for ${formatCount(share.connections)} ` +
-      `connections in ${share.slots} slots and ${formatBytes(free)} are free: lower the ` +
+    `about ${formatBytes(needed)} of memory are needed for ${formatCounted(share.connections, 'connection')} ` +
+      `in ${formatCounted(share.slots, 'slot')} and ${formatBytes(free)} are free: lower the ` +
       'connections (-c) or the slots, or the machine will swap or end the agent',
   );
 }
@@ -177,8 +177,8 @@ function checkCpus(machine: Machine, slots: number, sharesMachine: boolean, { wa
   const quota = machine.cgroup?.cpuQuota;
   if (quota !== undefined && quota < Math.min(slots, machine.cpus)) {
     warnings.push(
-      `the control group allows ${roundedCpus(quota)} CPUs and ${slots} ` +
-        `${slots === 1 ? 'slot wants' : 'slots want'} as many: engine threads will be held up in ` +
+      `the control group allows ${cpusText(quota)} and ${formatCounted(slots, 'slot')} ` +
+        `${slots === 1 ? 'wants' : 'want'} as many: engine threads will be held up in ` +
         'bursts; raise the CPU limit or lower the slots',
     );
   } else if (slots > machine.cpus) {
@@ -186,13 +186,14 @@ function checkCpus(machine: Machine, slots: number, sharesMachine: boolean, { wa
     const most = sharesMachine ? Math.max(1, Math.floor(machine.cpus / 2)) : machine.cpus;
     const whom = sharesMachine ? 'each other and from the target' : 'each other';
     warnings.push(
-      `${slots} slots share ${machine.cpus} CPUs: they take time from ${whom}; lower the slots to ${most}`,
+      `${slots} slots share ${formatCounted(machine.cpus, 'CPU')}: they take time from ${whom}; lower the slots to ${most}`,
     );
   }
 }
 
-function roundedCpus(quota: number): string {
-  return String(Math.round(quota * 100) / 100);
+function cpusText(quota: number): string {
+  const cpus = Math.round(quota * 100) / 100;
+  return `${cpus} ${cpus === 1 ? 'CPU' : 'CPUs'}`;
 }
 
 function checkClock(machine: Machine, { warnings, remarks }: Findings): void {

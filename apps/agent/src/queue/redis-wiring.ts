@@ -47,7 +47,7 @@ export async function connectRedisWiring(options: RedisWiringOptions): Promise<R
     redis.disconnect();
     throw error;
   }
-  reportOutages(redis, where, logger);
+  const stopReporting = reportOutages(redis, where, logger);
   return {
     createConsumer: (name, processor, { concurrency }): ShardQueueConsumer => {
       const worker = new Worker(name, processor, {
@@ -63,7 +63,10 @@ export async function connectRedisWiring(options: RedisWiringOptions): Promise<R
       worker.on('error', (error) => logger.debug({ error: error.message }, 'queue'));
       return worker;
     },
-    close: () => redis.disconnect(),
+    close: () => {
+      stopReporting();
+      redis.disconnect();
+    },
   };
 }
 
@@ -116,22 +119,27 @@ function reasonOf(error: Error): string {
   return error.message.replaceAll(/\s+/g, ' ').slice(0, 200);
 }
 
-/** One line per outage, not one per attempt. */
-function reportOutages(redis: Redis, where: string, logger: Logger): void {
+/**
+ * One line per outage, not one per attempt.
+ * @returns ends the reports: what breaks from then on is our own end of the connection.
+ */
+function reportOutages(redis: Redis, where: string, logger: Logger): () => void {
   let isUp = true;
+  let isLeaving = false;
   redis.on('error', (error: Error) => {
-    if (isUp) logger.warn(`lost the queue's Redis at ${where}: ${reasonOf(error)}; running shards go on`);
+    if (isUp && !isLeaving)
+      logger.warn(`lost the queue's Redis at ${where}: ${reasonOf(error)}; running shards go on`);
     isUp = false;
   });
   redis.on('close', () => {
-    if (isUp) logger.warn(`lost the queue's Redis at ${where}; running shards go on`);
+    if (isUp && !isLeaving) logger.warn(`lost the queue's Redis at ${where}; running shards go on`);
     isUp = false;
   });
   redis.on('ready', () => {
     if (!isUp) logger.warn(`the queue's Redis at ${where} is back`);
     isUp = true;
   });
-  redis.on('end', () => {
-    isUp = true;
-  });
+  return () => {
+    isLeaving = true;
+  };
 }

@@ -11,6 +11,7 @@ function tellerAt() {
 describe('outages', () => {
   it('are one line when the connection is lost, and one when it is back', () => {
     const { lines, clock, teller } = tellerAt();
+    teller.back('the coordinator');
     teller.lost('refused');
     for (let attempt = 1; attempt <= 20; attempt++) {
       clock.nowUs += 500_000;
@@ -21,6 +22,23 @@ describe('outages', () => {
     expect(lines).toEqual(['refused; trying again', 'the coordinator is back after 12.3 s']);
   });
 
+  it('before it was ever there end with the word that it was reached', () => {
+    const { lines, clock, teller } = tellerAt();
+    teller.lost('refused');
+    clock.nowUs += 8_200_000;
+    teller.back('the coordinator');
+    teller.lost('closed');
+    clock.nowUs += 10_000_000;
+    teller.lost('closed');
+    teller.back('the coordinator');
+    expect(lines).toEqual([
+      'refused; trying again',
+      'reached the coordinator after 8.2 s',
+      'closed; trying again',
+      'the coordinator is back after 10 s',
+    ]);
+  });
+
   it('are not told when there was none', () => {
     const { lines, teller } = tellerAt();
     teller.back('the coordinator');
@@ -29,6 +47,7 @@ describe('outages', () => {
 
   it('that come all the time are told now and then, with their number, and the last one is never left out', () => {
     const { lines, clock, teller } = tellerAt();
+    teller.back('it');
     for (let flap = 0; flap < 99; flap++) {
       teller.lost('closed');
       clock.nowUs += 100_000;

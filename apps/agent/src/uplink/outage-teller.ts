@@ -17,6 +17,7 @@ export class OutageTeller {
   /** The reason that was told last, while the outage lasts. */
   #told: string | undefined;
   #isLost = false;
+  #wasThere = false;
   #sinceUs = 0;
   #toldAtUs = Number.NEGATIVE_INFINITY;
   /** Losses that were not told. */
@@ -42,11 +43,15 @@ export class OutageTeller {
     this.#held = 0;
   }
 
+  /** It is there: for the first time, or again. */
   back(what: string): void {
     if (this.#told !== undefined) {
       const seconds = Math.round((this.#options.nowUs() - this.#sinceUs) / 100_000) / 10;
-      this.#options.tell(`${what} is back after ${seconds} s`);
+      this.#options.tell(
+        this.#wasThere ? `${what} is back after ${seconds} s` : `reached ${what} after ${seconds} s`,
+      );
     }
+    this.#wasThere = true;
     this.#isLost = false;
     this.#told = undefined;
   }

@@ -74,7 +74,7 @@ export type AbCommandLine =
   /** A mistake: its lines for stderr, and `ab`'s exit code. */
   | { readonly kind: 'mistake'; readonly text: string; readonly exitCode: number };
 
-const GRAMMAR: AbGrammar = {
+export const GRAMMAR: AbGrammar = {
   letters: 'n:c:t:s:b:T:p:u:v:lrkVhwiIx:y:z:C:H:P:A:g:X:de:SqB:m:Z:f:E:',
   longWithValue: [
     'agents-at',

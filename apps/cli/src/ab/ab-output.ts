@@ -18,6 +18,7 @@ import {
   abReport,
   FAILURE_PHRASES,
   failureCounts,
+  formatCounted,
   type LiveMessage,
   parseTarget,
   printable,
@@ -170,7 +171,7 @@ export class AbOutput {
     process.stderr.write(abNotes(report, this.#options.counting, columnsOf(process.stderr)));
     if (this.#options.verbosity < 1) return;
     for (const { failureClass, count } of failureCounts(report)) {
-      writeNote(`${count} requests: ${FAILURE_PHRASES[failureClass]}`);
+      writeNote(`${formatCounted(count, 'request')}: ${FAILURE_PHRASES[failureClass]}`);
     }
   }
 

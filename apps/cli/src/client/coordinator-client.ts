@@ -13,6 +13,8 @@ import {
   killStateSchema,
   LIMITS,
   type Plan,
+  printable,
+  type Report,
   ROUTES,
   type RunDetail,
   type RunSummary,
@@ -43,6 +45,17 @@ export interface LiveEndpoint {
 /** The coordinator could not be reached or did not answer in time: worth another try, unlike a refusal. */
 export class UnreachableError extends CliError {}
 
+/** The coordinator answered, and does not do it. */
+export class RefusedError extends CliError {
+  /** Of HTTP. */
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(status === 400 ? EXIT.usage : EXIT.cluster, message);
+    this.status = status;
+  }
+}
+
 /** REST client of a coordinator. Every answer is checked against the schemas of libs/shared. */
 export class CoordinatorClient {
   readonly #address: CoordinatorAddress;
@@ -67,6 +80,12 @@ export class CoordinatorClient {
     return await this.#ask('POST', ROUTES.runs, runSummarySchema, JSON.stringify(plan));
   }
 
+  /** Newest first, as many as the coordinator lists. */
+  async listRuns(): Promise<RunSummary[]> {
+    return await this.#ask('GET', ROUTES.runs, runSummarySchema.array());
+  }
+
+  /** @throws RefusedError with status 404 where it knows no such run. */
   async readRun(runId: string): Promise<RunDetail> {
     return await this.#ask('GET', `${ROUTES.runs}/${runId}`, runDetailSchema);
   }
@@ -150,32 +169,40 @@ export class CoordinatorClient {
     return this.#address.token === undefined ? {} : { authorization: `Bearer ${this.#address.token}` };
   }
 
+  #tokenAdvice(): string {
+    const how = 'BROADSIDE_TOKEN or --token-file';
+    return this.#address.token === undefined ? `give one by ${how}` : `give another one by ${how}`;
+  }
+
   #refusal(status: number, text: string): CliError {
     const parsed = errorBodySchema.safeParse(jsonOf(text));
     if (!parsed.success) {
       return status === 401
-        ? new CliError(EXIT.cluster, `${this.url} refused the token; set BROADSIDE_TOKEN`)
+        ? new CliError(EXIT.cluster, `${this.url} refused the token; ${this.#tokenAdvice()}`)
         : new CliError(
             EXIT.cluster,
             `${this.url} answered with status ${status}, but not as a Broadside coordinator; check the address`,
           );
     }
     const { message, hint } = parsed.data.error;
-    if (status === 401) {
-      const advice =
-        this.#address.token === undefined ? 'set BROADSIDE_TOKEN' : 'the token is not valid there';
-      return new CliError(EXIT.cluster, `${this.url}: ${message}; ${advice}`);
-    }
-    return new CliError(
-      status === 400 ? EXIT.usage : EXIT.cluster,
-      `${this.url}: ${hint === undefined ? message : `${message}; ${hint}`}`,
+    // What is wrong with the token the coordinator has said; its hint is for those who write HTTP by hand.
+    const advice = status === 401 ? this.#tokenAdvice() : hint;
+    return new RefusedError(
+      status,
+      `${this.url}: ${advice === undefined ? message : `${message}; ${advice}`}`,
     );
   }
 }
 
-/** A run in a final state with its report, or undefined as long as it goes on. */
-export function endedRun(detail: RunDetail): RunDetail | undefined {
-  return isFinalState(detail.state) ? detail : undefined;
+/**
+ * The report of a run, or undefined as long as it goes on.
+ * @throws CliError with EXIT.cluster where it has ended without one.
+ */
+export function reportOfEnded({ id, state, reason, report }: RunDetail): Report | undefined {
+  if (!isFinalState(state)) return undefined;
+  if (report !== undefined) return report;
+  const why = reason === undefined ? '' : `: ${printable(reason)}`;
+  throw new CliError(EXIT.cluster, `run ${id} ended (${state}) without a report${why}`);
 }
 
 function isSuccess(status: number): boolean {

@@ -1,14 +1,13 @@
-import { EXIT, type LiveMessage, liveMessageSchema, type RunDetail } from '@broadside/shared';
+import { type LiveMessage, liveMessageSchema, type Report } from '@broadside/shared';
 import { WebSocket } from 'ws';
-import { CliError } from '../cli-error.js';
-import { type CoordinatorClient, endedRun, UnreachableError } from './coordinator-client.js';
+import { type CoordinatorClient, reportOfEnded, UnreachableError } from './coordinator-client.js';
 
 export interface RunStreamOptions {
   readonly client: CoordinatorClient;
   readonly runId: string;
   readonly onMessage: (message: LiveMessage) => void;
   /** Told once when the coordinator is gone, and once when it is back. */
-  readonly onConnection?: (isReachable: boolean) => void;
+  readonly onNotice: (line: string) => void;
 }
 
 /** First and longest pause before another attempt to connect. */
@@ -25,30 +24,24 @@ const MAX_MESSAGE_BYTES = 262_144;
 /**
  * Follows a run until it has ended and its report is there. The stream shows progress; the end is taken from
  * REST, asked for when the stream says so and at intervals anyway, so that a lost message cannot hide it.
- * @throws CliError with EXIT.cluster when the coordinator stays away or the run has no report.
+ * @throws UnreachableError when the coordinator stays away; CliError with EXIT.cluster when the run has no report.
  */
-export async function followRun(options: RunStreamOptions): Promise<RunDetail> {
+export async function followRun(options: RunStreamOptions): Promise<Report> {
   const stream = new LiveSocket(options);
   let unreachableSinceMs: number | undefined;
   try {
     for (;;) {
       await stream.waitForEnd(stream.isOpen ? POLL_WITH_STREAM_MS : POLL_WITHOUT_STREAM_MS);
       try {
-        const ended = endedRun(await options.client.readRun(options.runId));
-        if (unreachableSinceMs !== undefined) options.onConnection?.(true);
+        const report = reportOfEnded(await options.client.readRun(options.runId));
+        if (unreachableSinceMs !== undefined) options.onNotice('the coordinator is back');
         unreachableSinceMs = undefined;
-        if (ended?.report !== undefined) return ended;
-        if (ended !== undefined) {
-          throw new CliError(
-            EXIT.cluster,
-            `run ${ended.id} ended (${ended.state}) without a report: ${ended.reason ?? ''}`,
-          );
-        }
+        if (report !== undefined) return report;
       } catch (error) {
         if (!(error instanceof UnreachableError)) throw error;
         if (unreachableSinceMs === undefined) {
           unreachableSinceMs = Date.now();
-          options.onConnection?.(false);
+          options.onNotice(`the coordinator at ${options.client.url} does not answer; waiting for it`);
         }
         if (Date.now() - unreachableSinceMs > GIVE_UP_AFTER_MS) throw error;
       }

@@ -48,7 +48,11 @@ export function chooseCluster(choice: ClusterChoice): () => Promise<OpenCluster>
   return async () => {
     const token = await tokenOf(remote, 'BROADSIDE_TOKEN');
     const ca = await trustedCertificates(remote.caFile);
-    return { address: { ...coordinatorAddress(flag, url, token), ca }, close: () => Promise.resolve() };
+    return {
+      address: { ...coordinatorAddress(flag, url, token), ca },
+      isLasting: true,
+      close: () => Promise.resolve(),
+    };
   };
 }
 

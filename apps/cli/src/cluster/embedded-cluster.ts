@@ -38,6 +38,7 @@ export async function startEmbeddedCluster(
     });
     return {
       address: { url: coordinator.url, token },
+      isLasting: false,
       close: () => closeWithin([() => agent.close(), () => coordinator.close()]),
     };
   } catch (error) {

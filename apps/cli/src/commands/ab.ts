@@ -1,5 +1,5 @@
 import { abBanner, abHtmlBanner, EXIT } from '@broadside/shared';
-import { AB_EXIT, type AbOptions, parseAbCommandLine } from '../ab/ab-options.js';
+import { AB_EXIT, type AbOptions, GRAMMAR as FLAGS, parseAbCommandLine } from '../ab/ab-options.js';
 import { AbOutput } from '../ab/ab-output.js';
 import { abRequestText, prepareAbPlan } from '../ab/prepare-ab-plan.js';
 import { chooseCluster } from '../cluster/choose-cluster.js';
@@ -8,6 +8,8 @@ import { openJsonDestination } from '../output/json-file.js';
 import { writeNote, writeOut } from '../output/streams.js';
 import { fireRun } from '../run/fire-run.js';
 import { StopSignals } from '../run/stop-signals.js';
+
+export { FLAGS };
 
 /** `broadside ab`: the options, the text and the exit codes of `ab`. */
 export async function execute(words: readonly string[]): Promise<number> {

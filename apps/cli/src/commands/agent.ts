@@ -13,7 +13,7 @@ import { Settings } from '../settings.js';
 import { TARGET_FLAGS, targetRules } from '../target-flags.js';
 import { transportFlag } from '../transport-flag.js';
 
-const FLAGS = {
+export const FLAGS = {
   join: { type: 'string' },
   token: { type: 'string' },
   'token-file': { type: 'string' },

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { EXIT, exitCodeOf, type Plan, parsePlan, summaryText } from '@broadside/shared';
+import { EXIT, exitCodeOf, formatCounted, type Plan, parsePlan, summaryText } from '@broadside/shared';
 import { chooseCluster } from '../cluster/choose-cluster.js';
 import { closeWithin } from '../cluster/closing.js';
 import { readFlags, refuseWords } from '../flags.js';
@@ -16,7 +16,7 @@ const DURATION_MS = 4_000;
 const CONNECTIONS = 20;
 const REPLY_BYTES = 100;
 
-const FLAGS = {
+export const FLAGS = {
   transport: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
@@ -79,7 +79,7 @@ function demoPlan(url: string): Plan {
 function introduction(url: string): string {
   return [
     `A target is listening on ${url} (a few processes that answer ${REPLY_BYTES} bytes).`,
-    `A coordinator and ${availableParallelism()} slots start in this process.`,
+    `A coordinator and ${formatCounted(availableParallelism(), 'slot')} start in this process.`,
     `${CONNECTIONS} connections are kept busy for ${DURATION_MS / 1_000} seconds.`,
     '',
   ].join('\n');

@@ -18,7 +18,7 @@ import { doctorText } from '../output/doctor-text.js';
 import { columnsOf, writeOut } from '../output/streams.js';
 import { describePlanProblems } from '../run/plan-file.js';
 
-const FLAGS = {
+export const FLAGS = {
   connections: { type: 'string', short: 'c' },
   requests: { type: 'string', short: 'n' },
   duration: { type: 'string', short: 'd' },

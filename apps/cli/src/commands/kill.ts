@@ -1,15 +1,15 @@
-import { EXIT, type KillState, killRequestSchema } from '@broadside/shared';
+import { EXIT, formatCounted, type KillState, killRequestSchema } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
-import { ADMIN_FLAGS, adminClient } from '../client/admin-flags.js';
+import { CLIENT_FLAGS, clientOf } from '../client/client-flags.js';
 import { readFlags, refuseWords } from '../flags.js';
 import { help } from '../help/kill.help.js';
 import { writeOut } from '../output/streams.js';
 
-const FLAGS = {
+export const FLAGS = {
   reason: { type: 'string' },
   release: { type: 'boolean' },
   status: { type: 'boolean' },
-  ...ADMIN_FLAGS,
+  ...CLIENT_FLAGS,
 } as const;
 
 /** `broadside kill`: the big red stop of a cluster. */
@@ -28,7 +28,7 @@ export async function execute(words: readonly string[]): Promise<number> {
   if (!request.success) {
     throw new CliError(EXIT.usage, `--reason: ${request.error.issues[0]?.message ?? 'not valid'}`);
   }
-  const client = await adminClient(values);
+  const client = await clientOf(values);
   if (status) await writeOut(stateText(await client.killState()));
   else if (release) await writeOut(stateText(await client.releaseKill()));
   else await writeOut(killedText(await client.kill(request.data)));
@@ -42,6 +42,6 @@ function stateText({ isOn, reason, since }: KillState): string {
 }
 
 function killedText({ endedRuns = 0 }: KillState): string {
-  const runs = endedRuns === 1 ? '1 run is ended' : `${endedRuns} runs are ended`;
+  const runs = `${formatCounted(endedRuns, 'run')} ${endedRuns === 1 ? 'is' : 'are'} ended`;
   return `all load is stopped: ${runs}; no run is taken in until \`broadside kill --release\`\n`;
 }

@@ -1,21 +1,17 @@
-import {
-  EXIT,
-  exitCodeOf,
-  formatDurationMs,
-  type LiveMessage,
-  type Plan,
-  summaryText,
-} from '@broadside/shared';
+import { EXIT, exitCodeOf } from '@broadside/shared';
 import { assertPlanFits } from '../client/coordinator-client.js';
 import { chooseCluster } from '../cluster/choose-cluster.js';
 import { help } from '../help/run.help.js';
 import { type JsonDestination, openJsonDestination } from '../output/json-file.js';
-import { writeJsonReport } from '../output/json-report.js';
-import { ProgressView, progressLine } from '../output/progress.js';
-import { columnsOf, stderrProgress, writeOut } from '../output/streams.js';
+import { showLive } from '../output/live-view.js';
+import { ProgressView } from '../output/progress.js';
+import { stderrProgress, writeOut } from '../output/streams.js';
+import { writeReport } from '../output/write-report.js';
 import { fireRun } from '../run/fire-run.js';
-import { type RunRequest, readRunRequest } from '../run/run-flags.js';
+import { FLAGS, type RunRequest, readRunRequest } from '../run/run-flags.js';
 import { exitCodeOfSignal, StopSignals } from '../run/stop-signals.js';
+
+export { FLAGS };
 
 /** `broadside run`. */
 export async function execute(words: readonly string[]): Promise<number> {
@@ -50,47 +46,15 @@ async function fireAndReport(request: RunRequest, json: JsonDestination | undefi
       openCluster,
       signals,
       onMessage: (message) => {
-        if (request.quiet) return;
-        if (message.kind === 'second') {
-          view.showSecond(progressLine(message, request.plan, signals.received !== undefined));
-          return;
-        }
-        const line = stateLine(message, request.plan);
-        if (line !== undefined) view.show(line);
+        if (!request.quiet) showLive(view, message, request.plan, signals.received !== undefined);
       },
       onNotice: (line) => view.note(`broadside: ${line}`),
     });
     view.clear();
-    const text = summaryText(report, columnsOf(json?.isStdout === true ? process.stderr : process.stdout));
-    if (json?.isStdout === true) process.stderr.write(text);
-    else await writeOut(text);
-    await writeJsonReport(json, report);
+    await writeReport(report, json);
     return signals.received === undefined ? exitCodeOf(report) : exitCodeOfSignal(signals.received);
   } finally {
     view.clear();
     signals.dispose();
-  }
-}
-
-function queuedLine({ reason, position }: Extract<LiveMessage, { kind: 'state' }>): string {
-  const place = position === undefined ? 'queued' : `queued, place ${position}`;
-  return reason === undefined ? place : `${place}: ${reason}`;
-}
-
-/** What a state means to a person, or undefined where it says nothing new. */
-function stateLine(message: Extract<LiveMessage, { kind: 'state' }>, plan: Plan): string | undefined {
-  switch (message.state) {
-    case 'queued':
-      return queuedLine(message);
-    case 'preparing':
-      return 'preparing: the slots open their connections';
-    case 'running':
-      return plan.durationMs === undefined ? 'running' : `running for ${formatDurationMs(plan.durationMs)}`;
-    case 'closing':
-      return 'closing: the last intervals come in';
-    case 'finished':
-    case 'aborted':
-    case 'failed':
-      return undefined;
   }
 }

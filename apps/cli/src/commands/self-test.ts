@@ -12,7 +12,7 @@ import { scenariosOf } from '../self-test/scenarios.js';
 import { TargetProcess } from '../self-test/target-process.js';
 import { type TransportWish, transportFlag } from '../transport-flag.js';
 
-const FLAGS = {
+export const FLAGS = {
   short: { type: 'boolean' },
   transport: { type: 'string' },
   json: { type: 'boolean' },

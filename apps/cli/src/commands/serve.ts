@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CoordinatorOptions } from '@broadside/coordinator';
-import { EXIT, LIMITS } from '@broadside/shared';
+import { EXIT, formatCounted, LIMITS } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
 import { closeWithin } from '../cluster/closing.js';
 import { readFlags, refuseWords } from '../flags.js';
@@ -14,7 +14,7 @@ import { Settings } from '../settings.js';
 import { TARGET_FLAGS, targetRules } from '../target-flags.js';
 import { type TransportWish, transportFlag } from '../transport-flag.js';
 
-const FLAGS = {
+export const FLAGS = {
   host: { type: 'string' },
   port: { type: 'string' },
   'data-dir': { type: 'string' },
@@ -223,7 +223,7 @@ function welcome({ url, settings, slots, tokenFile, needsToken }: Welcome): stri
     tokenFile === undefined ? '   (with BROADSIDE_JOIN_TOKEN set)' : ` --token-file ${tokenFile}`;
   const lines = [
     `broadside coordinator listens on ${url}`,
-    slots === 0 ? '  no slots here: agents bring them' : `  ${slots} slots in this process`,
+    slots === 0 ? '  no slots here: agents bring them' : `  ${formatCounted(slots, 'slot')} in this process`,
     settings.redisUrl === undefined
       ? '  join agents: start with --redis URL, then agents on any machine can join'
       : `  join an agent: broadside agent --join ${url}${joinHint}`,

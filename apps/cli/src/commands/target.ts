@@ -7,7 +7,7 @@ import { writeOut } from '../output/streams.js';
 import { StopSignals } from '../run/stop-signals.js';
 import { startTrialTarget, type TrialTargetOptions } from '../target/trial-target.js';
 
-const FLAGS = {
+export const FLAGS = {
   port: { type: 'string' },
   host: { type: 'string' },
   processes: { type: 'string' },

@@ -8,14 +8,14 @@ import {
   problemsOf,
 } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
-import { ADMIN_FLAGS, adminClient } from '../client/admin-flags.js';
+import { CLIENT_FLAGS, clientOf } from '../client/client-flags.js';
 import { readFlags } from '../flags.js';
 import { help } from '../help/token.help.js';
 import { writeNote, writeOut } from '../output/streams.js';
 import { createdTokenNote, tokenTable } from '../output/token-text.js';
 
-const FLAGS = {
-  ...ADMIN_FLAGS,
+export const FLAGS = {
+  ...CLIENT_FLAGS,
   role: { type: 'string' },
   name: { type: 'string' },
   expires: { type: 'string' },
@@ -43,18 +43,18 @@ export async function execute(words: readonly string[]): Promise<number> {
   switch (action) {
     case 'create': {
       const asked = createRequest(values);
-      const created = await (await adminClient(values)).createToken(asked);
+      const created = await (await clientOf(values)).createToken(asked);
       await writeOut(`${created.token}\n`);
       writeNote(createdTokenNote(created));
       return EXIT.ok;
     }
     case 'list': {
-      const tokens = await (await adminClient(values)).listTokens();
+      const tokens = await (await clientOf(values)).listTokens();
       await writeOut(values.json === true ? `${JSON.stringify(tokens, null, 2)}\n` : tokenTable(tokens));
       return EXIT.ok;
     }
     case 'revoke': {
-      const revoked = await (await adminClient(values)).revokeToken(rest[0] ?? '');
+      const revoked = await (await clientOf(values)).revokeToken(rest[0] ?? '');
       writeNote(`revoked ${revoked.id} (${revoked.role}, ${revoked.name})`);
       return EXIT.ok;
     }

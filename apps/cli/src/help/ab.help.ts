@@ -38,7 +38,7 @@ prints the same report. Options of ours begin with two dashes.
   -V              version
   -h              this page, on stderr, exit code 22
 
-  --agents-at URL  use the agents of this coordinator (or BROADSIDE_COORDINATOR)
+  --agents-at URL  use the agents of this coordinator (or BROADSIDE_COORDINATOR); or --coordinator URL
   --token T        token for it (better: BROADSIDE_TOKEN)
   --token-file F   file that holds the token (or BROADSIDE_TOKEN_FILE)
   --coordinator-ca F  trusted certificates (PEM) for its https (or BROADSIDE_CA)

@@ -1,3 +1,5 @@
+import { clientFlagsHelp } from './client-flags.js';
+
 export const help = `Usage: broadside audit [options]
 
 Who did what on a coordinator, from where, and how it ended; the newest first.
@@ -6,8 +8,4 @@ Who did what on a coordinator, from where, and how it ended; the newest first.
   --before ID         lines older than this one, to read on where a list ended
   --json              as JSON
 
-  --coordinator URL   address (BROADSIDE_COORDINATOR, or http://127.0.0.1:7070)
-  --token T           token with the role admin (better: BROADSIDE_TOKEN, or a file)
-  --token-file FILE   file that holds it (BROADSIDE_TOKEN_FILE)
-  --ca FILE           trusted certificates (PEM) for https, instead of Node's own (BROADSIDE_CA)
-`;
+${clientFlagsHelp('token with the role admin')}`;

@@ -1,3 +1,5 @@
+import { clientFlagsHelp } from './client-flags.js';
+
 export const help = `Usage: broadside token create --role ROLE --name TEXT [--expires TIME] [options]
        broadside token list [--json] [options]
        broadside token revoke ID [options]
@@ -14,11 +16,7 @@ another one, hand it out, and revoke the old one; nothing has to be restarted.
   --expires TIME      life of the token, like 12h or 30d; without it, it lasts until it is revoked
   --json              the list as JSON
 
-  --coordinator URL   address (BROADSIDE_COORDINATOR, or http://127.0.0.1:7070)
-  --token T           token with the role admin (better: BROADSIDE_TOKEN, or a file)
-  --token-file FILE   file that holds it (BROADSIDE_TOKEN_FILE)
-  --ca FILE           trusted certificates (PEM) for https, instead of Node's own (BROADSIDE_CA)
-
+${clientFlagsHelp('token with the role admin')}
 A coordinator on loopback without any token needs none. The first token for people must have the role admin, and
 from then on everybody needs one. See SECURITY.md.
 `;

@@ -10,17 +10,23 @@ function linesOf(log: (logger: pino.Logger) => void): string[] {
   return lines;
 }
 
+const RUN = '0c9e3f1a-58d1-4a39-9c7f-4f4a6f2c1b11';
+
 describe('a line of the log for people', () => {
-  it('says when, how bad, what and why', () => {
+  it('says when, how bad, which run, what and why', () => {
     expect(
       linesOf((log) => {
-        log.info({ run: 'r1' }, 'run starts on 2 slots');
+        log.info({ run: RUN }, 'run starts on 2 slots');
+        log.error({ run: RUN, err: new Error('no space') }, 'a state could not be stored');
+        log.error({ run: RUN }, `the end of run ${RUN} could not be stored`);
         log.warn('lost Redis at redis://h:6379; running shards go on');
         log.error({ err: new Error('no space') }, 'a report could not be stored');
         log.warn({ reason: 'gone' }, 'leaving the queue failed');
       }),
     ).toEqual([
-      '2026-11-30T18:05:09Z run starts on 2 slots',
+      '2026-11-30T18:05:09Z run 0c9e3f1a starts on 2 slots',
+      '2026-11-30T18:05:09Z error: run 0c9e3f1a: a state could not be stored: no space',
+      `2026-11-30T18:05:09Z error: the end of run ${RUN} could not be stored`,
       '2026-11-30T18:05:09Z warning: lost Redis at redis://h:6379; running shards go on',
       '2026-11-30T18:05:09Z error: a report could not be stored: no space',
       '2026-11-30T18:05:09Z warning: leaving the queue failed: gone',

@@ -1,4 +1,4 @@
-import { printable } from '@broadside/shared';
+import { printable, shortRunId } from '@broadside/shared';
 
 /** pino's numbers. */
 const WARN_LEVEL = 40;
@@ -9,6 +9,7 @@ interface LogRecord {
   readonly level: number;
   readonly time: number;
   readonly msg?: string;
+  readonly run?: unknown;
   readonly err?: unknown;
   readonly error?: unknown;
   readonly reason?: unknown;
@@ -21,11 +22,18 @@ interface LogRecord {
  */
 export function logText(line: string): string {
   const record: unknown = JSON.parse(line);
-  const { level, time, msg = '', err, error, reason } = record as LogRecord;
+  const { level, time, msg = '', run, err, error, reason } = record as LogRecord;
   const when = new Date(time).toISOString().replace(/\.\d+/, '');
   const mark = level >= ERROR_LEVEL ? 'error: ' : level >= WARN_LEVEL ? 'warning: ' : '';
   const why = [err, error, reason].map(messageOf).find((text) => text !== undefined);
-  return printable(`${when} ${mark}${msg}${why === undefined ? '' : `: ${why}`}`);
+  return printable(`${when} ${mark}${withRun(msg, run)}${why === undefined ? '' : `: ${why}`}`);
+}
+
+/** Which run a line is about, where its words do not say so. */
+function withRun(text: string, run: unknown): string {
+  if (typeof run !== 'string' || text.includes(run)) return text;
+  const name = `run ${shortRunId(run)}`;
+  return text.startsWith('run ') ? `${name} ${text.slice('run '.length)}` : `${name}: ${text}`;
 }
 
 function messageOf(cause: unknown): string | undefined {

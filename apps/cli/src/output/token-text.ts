@@ -1,5 +1,6 @@
 /** Tokens for people to read: who, what, until when. Pure. */
 import { type CreatedToken, printable, type TokenSummary } from '@broadside/shared';
+import { minuteOf } from './minute-of.js';
 import { tableOf } from './text-table.js';
 
 const HEADINGS = ['ID', 'ROLE', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED', 'NAME'] as const;
@@ -25,9 +26,4 @@ function cellsOf(token: TokenSummary): string[] {
     token.lastUsedAt === undefined ? 'never' : minuteOf(token.lastUsedAt),
     printable(token.name),
   ];
-}
-
-/** `2026-01-31 12:34Z`. */
-function minuteOf(isoTime: string): string {
-  return `${isoTime.slice(0, 16).replace('T', ' ')}Z`;
 }

@@ -1,6 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type LiveMessage, type Plan, printable, type Report } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
-import { CoordinatorClient } from '../client/coordinator-client.js';
+import { CoordinatorClient, UnreachableError } from '../client/coordinator-client.js';
 import type { OpenCluster } from '../cluster/open-cluster.js';
 import type { StopSignals } from './stop-signals.js';
 
@@ -14,6 +15,8 @@ export interface FireRunOptions {
   readonly onNotice: (line: string) => void;
 }
 
+const STOP_RETRY_MS = 500;
+
 /**
  * Posts a plan, follows the run to its end and gives its report. The first signal stops the load, and the report
  * says what was done. The cluster is taken down again in every case.
@@ -22,38 +25,65 @@ export async function fireRun(options: FireRunOptions): Promise<Report> {
   const { signals } = options;
   const tellWarnings = warningTeller(options.onNotice);
   const cluster = await options.openCluster();
+  let isOver = false;
   try {
     if (signals.exitCode !== undefined) {
       throw new CliError(signals.exitCode, 'stopped before the run was started; nothing was sent');
     }
     const client = new CoordinatorClient(cluster.address);
-    const run = await client.createRun(options.plan);
+    const { id } = await client.createRun(options.plan);
+    const later = `for the report of run ${id}, later: broadside report ${id} --coordinator ${client.url}`;
     signals.onFirst(() => {
       options.onNotice('stopping the load; a second signal leaves at once');
-      client.stopRun(run.id).catch((error: unknown) => {
-        options.onNotice(error instanceof Error ? error.message : String(error));
-      });
+      void stopUntilHeard(client, { runId: id, isOver: () => isOver, onNotice: options.onNotice });
     });
+    if (cluster.isLasting) signals.onSecond(() => options.onNotice(later));
     // Not with this file: what it needs is in memory by now, and must not come before the start of the cluster.
     const { followRun } = await import('../client/run-stream.js');
-    const ended = await followRun({
-      client,
-      runId: run.id,
-      onMessage: (message) => {
-        tellWarnings(message);
-        options.onMessage(message);
-      },
-      onConnection: (isReachable) =>
-        options.onNotice(
-          isReachable
-            ? 'the coordinator is back'
-            : `the coordinator at ${client.url} does not answer; waiting for it`,
-        ),
-    });
-    if (ended.report === undefined) throw new TypeError('followRun gives a run with its report');
-    return ended.report;
+    try {
+      return await followRun({
+        client,
+        runId: id,
+        onMessage: (message) => {
+          tellWarnings(message);
+          options.onMessage(message);
+        },
+        onNotice: options.onNotice,
+      });
+    } catch (error) {
+      if (!(error instanceof UnreachableError) || !cluster.isLasting) throw error;
+      throw new CliError(error.exitCode, `${error.message}; ${later}`, error);
+    }
   } finally {
+    isOver = true;
     await cluster.close();
+  }
+}
+
+interface Stopping {
+  readonly runId: string;
+  readonly isOver: () => boolean;
+  readonly onNotice: (line: string) => void;
+}
+
+/** A coordinator that is away just now is told when it is back: the load must not outlive the wish to stop it. */
+async function stopUntilHeard(
+  client: CoordinatorClient,
+  { runId, isOver, onNotice }: Stopping,
+): Promise<void> {
+  for (let attempt = 1; !isOver(); attempt++) {
+    try {
+      await client.stopRun(runId);
+      return;
+    } catch (error) {
+      if (!(error instanceof UnreachableError)) {
+        onNotice(error instanceof Error ? error.message : String(error));
+        return;
+      }
+      if (isOver()) return;
+      if (attempt === 1) onNotice('the coordinator has not heard of it yet; trying again');
+    }
+    await delay(STOP_RETRY_MS, undefined, { ref: false });
   }
 }
 

@@ -32,7 +32,7 @@ export interface RunRequest {
   readonly quiet: boolean;
 }
 
-const FLAGS = {
+export const FLAGS = {
   requests: { type: 'string', short: 'n' },
   duration: { type: 'string', short: 'd' },
   connections: { type: 'string', short: 'c' },

@@ -15,6 +15,7 @@ export class StopSignals {
   readonly #exitCodeOf: (signal: StopSignal) => number;
   readonly #listeners = new Set<() => void>();
   #first: StopSignal | undefined;
+  #onSecond: () => void = () => undefined;
 
   constructor(exitCodeOf: (signal: StopSignal) => number = exitCodeOfSignal) {
     this.#exitCodeOf = exitCodeOf;
@@ -38,6 +39,11 @@ export class StopSignals {
     else listener();
   }
 
+  /** Calls back right before the second signal ends the process; whatever it writes must be written at once. */
+  onSecond(listener: () => void): void {
+    this.#onSecond = listener;
+  }
+
   dispose(): void {
     process.off('SIGINT', this.#take);
     process.off('SIGTERM', this.#take);
@@ -46,7 +52,10 @@ export class StopSignals {
 
   readonly #take = (signal: NodeJS.Signals): void => {
     const stop: StopSignal = signal === 'SIGTERM' ? 'SIGTERM' : 'SIGINT';
-    if (this.#first !== undefined) process.exit(this.#exitCodeOf(stop));
+    if (this.#first !== undefined) {
+      this.#onSecond();
+      process.exit(this.#exitCodeOf(stop));
+    }
     this.#first = stop;
     for (const listener of this.#listeners) listener();
     this.#listeners.clear();

@@ -107,7 +107,8 @@ async function fire(scenario: Scenario, options: SelfTestOptions): Promise<Repor
   return await fireRun({
     plan: parsed.plan,
     // The same for all scenarios, closed at the end of them.
-    openCluster: () => Promise.resolve({ address: cluster.address, close: () => Promise.resolve() }),
+    openCluster: () =>
+      Promise.resolve({ address: cluster.address, isLasting: false, close: () => Promise.resolve() }),
     signals,
     onMessage: () => undefined,
     onNotice: () => undefined,

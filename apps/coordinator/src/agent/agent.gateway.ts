@@ -1,6 +1,7 @@
 import {
   type AgentMessage,
   BROADSIDE_VERSION,
+  formatCounted,
   type Interval,
   LIMITS,
   PROTOCOL_VERSION,
@@ -81,7 +82,7 @@ export class AgentGateway implements AgentSocketEvents {
     const { registry, events, log, queue, targets, shardKeys } = this.#parts;
     registry.join(hello, socket);
     const name = registry.get(hello.agentId)?.name ?? hello.name;
-    log.info(`agent ${name} (${hello.agentId}) joined with ${hello.slots} slots`);
+    log.info(`agent ${name} (${hello.agentId}) joined with ${formatCounted(hello.slots, 'slot')}`);
     const isRenamed = name !== hello.name;
     if (isRenamed)
       log.warn(`another agent is called ${hello.name} already; agent ${hello.agentId} is ${name}`);

@@ -1,3 +1,4 @@
+import { formatCounted } from '@broadside/shared';
 import type { Logger } from 'pino';
 import type { StoredFrame } from './interval.repository.js';
 
@@ -73,7 +74,7 @@ export class IntervalWriter {
         await this.#sink.append(batch.map((each) => each.frame));
         for (const each of batch) each.resolve();
       } catch (error) {
-        this.#log.error({ err: error }, `the store did not take ${batch.length} intervals`);
+        this.#log.error({ err: error }, `the store did not take ${formatCounted(batch.length, 'interval')}`);
         for (const each of batch) each.reject(error);
       }
       this.#freeRoom(batch);

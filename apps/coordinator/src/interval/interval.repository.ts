@@ -1,4 +1,4 @@
-import { type Interval, IntervalDecoder, type ShardAttempt } from '@broadside/shared';
+import { formatCounted, type Interval, IntervalDecoder, type ShardAttempt } from '@broadside/shared';
 import { sql } from 'kysely';
 import { byteBlock } from '../storage/byte-block.js';
 import type { Store } from '../storage/store.js';
@@ -42,7 +42,7 @@ export class IntervalRepository {
         ${sizes}::integer[]
       ) as given (run_id, shard_index, attempt, number, first, size)
       on conflict do nothing`;
-    await this.#patience.ask(`${frames.length} intervals`, () => insert.execute(this.#store.db));
+    await this.#patience.ask(formatCounted(frames.length, 'interval'), () => insert.execute(this.#store.db));
     await this.#keepLogSmall(block.length);
   }
 

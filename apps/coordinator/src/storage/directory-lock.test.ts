@@ -1,4 +1,5 @@
-import { fork } from 'node:child_process';
+import { fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,6 +46,29 @@ describe('lockDirectory', () => {
     expect(isLocked(directory)).toBe(false);
     lockDirectory(directory).release();
   });
+
+  it.runIf(process.platform === 'linux')(
+    'takes over from a zombie, which its parent never asks about',
+    async () => {
+      // The shell becomes a program that knows of no child.
+      const parent = spawn('sh', ['-c', 'sleep 600 & echo $!; exec sleep 600'], {
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      try {
+        const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+        const pid = Number(line.toString());
+        leaveLock({ pid, startTicks: null, host: hostname() });
+        expect(isLocked(directory)).toBe(true);
+        await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8')).toBe('sleep\n');
+        process.kill(pid, 'SIGKILL');
+        await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8')).toContain(') Z ');
+        expect(isLocked(directory)).toBe(false);
+        lockDirectory(directory).release();
+      } finally {
+        parent.kill('SIGKILL');
+      }
+    },
+  );
 
   it('takes over when the pid lives again as another process', () => {
     leaveLock({ pid: process.pid, startTicks: 1, host: hostname() });

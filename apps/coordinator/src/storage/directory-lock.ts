@@ -124,23 +124,36 @@ function isProcessAlive(pid: number, startTicks: number | null): boolean {
     // EPERM: it runs, but belongs to somebody else.
     if (codeOf(error) !== 'EPERM') return false;
   }
-  const now = startTicksOf(pid);
-  return startTicks === null || now === null || startTicks === now;
+  const now = processStatOf(pid);
+  if (now === undefined) return true;
+  return !now.hasEnded && (startTicks === null || startTicks === now.startTicks);
 }
 
 function thisProcess(): Holder {
-  return { pid: process.pid, startTicks: startTicksOf(process.pid), host: hostname() };
+  return { pid: process.pid, startTicks: processStatOf(process.pid)?.startTicks ?? null, host: hostname() };
 }
 
-/** Field 22 of /proc/<pid>/stat (proc(5)); the second field is in parentheses and may hold anything. */
-function startTicksOf(pid: number): number | null {
+interface ProcessStat {
+  /** True for a zombie: it has ended, and keeps its number until its parent asks for its exit code, maybe never. */
+  readonly hasEnded: boolean;
+  readonly startTicks: number | null;
+}
+
+/**
+ * Fields 3, 20 and 22 of /proc/<pid>/stat (proc(5)); the second one is in parentheses and may hold anything. A zombie
+ * with more than one thread is still ending, and its other threads may be writing.
+ */
+function processStatOf(pid: number): ProcessStat | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const ticks = Number(fields[19]);
-    return Number.isSafeInteger(ticks) ? ticks : null;
+    const [state = '', threads, ticks] = [fields[0], Number(fields[17]), Number(fields[19])];
+    return {
+      hasEnded: /^[ZXx]$/.test(state) && threads <= 1,
+      startTicks: Number.isSafeInteger(ticks) ? ticks : null,
+    };
   } catch {
-    return null; // No /proc on this system, or the process has just ended: both mean "unknown".
+    return undefined; // No /proc on this system, or the process has just ended: both mean "unknown".
   }
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.js';
+import { formatCounted } from '../units.js';
 import { utf8Bytes } from './body-bytes.js';
 import { connectionFields } from './connection-fields.js';
 import { labelsSchema } from './labels.js';
@@ -212,13 +213,13 @@ export const planSchema = planFields
       const connections = connectionsOf(plan);
       // A schedule leaves connections unopened that it has no use for.
       return plan.requests !== undefined && connections > plan.requests && !isPaced(plan)
-        ? `${connections} connections are more than ${plan.requests} requests`
+        ? `${connections} connections are more than ${formatCounted(plan.requests, 'request')}`
         : undefined;
     }),
     together(['slots', 'connections', 'requests', 'rate', 'stages'], (plan) => {
       const connections = connectionsOf(plan);
       return plan.slots !== undefined && plan.slots > connections
-        ? `${plan.slots} slots are more than ${connections} connections`
+        ? `${plan.slots} slots are more than ${formatCounted(connections, 'connection')}`
         : undefined;
     }),
     together(['stages', 'rate', 'connections', 'duration', 'durationMs', 'keepAlive'], stagesProblem),

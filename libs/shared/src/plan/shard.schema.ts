@@ -5,6 +5,11 @@ import { ARRIVALS } from './load-fields.js';
 import { TLS_VERSIONS } from './tls.schema.js';
 
 export const runIdSchema = z.string().regex(/^[0-9A-Za-z-]{1,64}$/, 'not a run id');
+/** What lines for people call a run: enough to tell it from others, and a prefix that `broadside report` takes. */
+export function shortRunId(runId: string): string {
+  return runId.slice(0, 8);
+}
+
 export const agentIdSchema = z.string().regex(/^[0-9A-Za-z-]{1,64}$/, 'not an agent id');
 
 /** Text that stands in the head of a request: what would end its line could add requests that nobody planned. */

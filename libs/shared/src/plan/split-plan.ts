@@ -1,3 +1,4 @@
+import { formatCounted } from '../units.js';
 import { PROTOCOL_VERSION } from '../wire/protocol-version.js';
 import { bodyBytesOf } from './body-bytes.js';
 import { type Deal, dealByWeights, splitByWeights, splitWithOneEach } from './deal.js';
@@ -28,7 +29,9 @@ function sharesOf(plan: Plan, weights: readonly number[], deal: Deal): Shares {
 export function splitPlan(plan: Plan, runId: string, slots: number | readonly number[]): Shard[] {
   const shardCount = typeof slots === 'number' ? slots : slots.length;
   if (!Number.isInteger(shardCount) || shardCount < 1 || shardCount > plan.connections) {
-    throw new RangeError(`${plan.connections} connections cannot be cut into ${shardCount} shards`);
+    throw new RangeError(
+      `${formatCounted(plan.connections, 'connection')} cannot be cut into ${formatCounted(shardCount, 'shard')}`,
+    );
   }
   const target = parseTarget(plan.target);
   if (typeof target === 'string') throw new TypeError(`plan with a bad target: ${target}`);

@@ -35,7 +35,7 @@ describe('a bundle of frames', () => {
     for (let length = 3; length < bundle.length; length++) {
       expect(refusal(bundle.subarray(0, length)), `${length} bytes`).toMatch(/^frame: /);
     }
-    expect(refusal(Uint8Array.from([...bundle, 0]))).toMatch(/1 bytes too many/);
+    expect(refusal(Uint8Array.from([...bundle, 0]))).toMatch(/1 byte too many/);
   });
 
   it('is refused when it is empty, of too many, or of another version', () => {

@@ -5,6 +5,7 @@
  *   "BS" 3 version │ number of frames │ (length, interval frame) …
  */
 import { LIMITS } from '../limits.js';
+import { formatCounted } from '../units.js';
 import { ByteReader, FrameError } from './byte-reader.js';
 import { ByteWriter } from './byte-writer.js';
 import { PROTOCOL_VERSION } from './protocol-version.js';
@@ -42,8 +43,8 @@ export function framesOf(message: Uint8Array): Uint8Array[] {
   if (version !== PROTOCOL_VERSION) throw new FrameError(`frame: bundle of protocol version ${version}`);
   const count = reader.varint('number of frames');
   if (count < 1 || count > LIMITS.maxBundledFrames)
-    throw new FrameError(`frame: ${count} frames in a bundle`);
+    throw new FrameError(`frame: ${formatCounted(count, 'frame')} in a bundle`);
   const frames = Array.from({ length: count }, () => reader.bytes(reader.varint('length'), 'bundled frame'));
-  if (!reader.isAtEnd) throw new FrameError(`frame: ${reader.remaining} bytes too many`);
+  if (!reader.isAtEnd) throw new FrameError(`frame: ${formatCounted(reader.remaining, 'byte')} too many`);
   return frames;
 }

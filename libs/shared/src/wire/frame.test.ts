@@ -121,7 +121,7 @@ describe('decoding of bytes that are not a frame', () => {
     const frame = encodeInterval(intervalOf(3, {}));
     const longer = new Uint8Array(frame.length + 1);
     longer.set(frame);
-    expect(() => decodeInterval(longer)).toThrow('frame: 1 bytes too many');
+    expect(() => decodeInterval(longer)).toThrow('frame: 1 byte too many');
   });
 
   it(`decodes or refuses any mutation, and what it decodes is what it says (seed ${FUZZ_SEED})`, () => {

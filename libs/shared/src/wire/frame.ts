@@ -26,6 +26,7 @@ import {
   type ShardAttempt,
   type ShardTotals,
 } from '../metrics/interval.js';
+import { formatCounted } from '../units.js';
 import { ByteReader, FrameError } from './byte-reader.js';
 import { ByteWriter } from './byte-writer.js';
 import { ObservationArrays } from './observation-arrays.js';
@@ -157,7 +158,7 @@ function readObservations(reader: ByteReader, version: number, arrays: Observati
   }
   expectCount(reader, 'histograms', HISTOGRAM_NAMES.length);
   const histograms = HISTOGRAM_NAMES.map((name) => readHistogram(reader, name, arrays));
-  if (!reader.isAtEnd) throw new FrameError(`frame: ${reader.remaining} bytes too many`);
+  if (!reader.isAtEnd) throw new FrameError(`frame: ${formatCounted(reader.remaining, 'byte')} too many`);
   return { counters, statusCounts, gauges, histograms };
 }
 

@@ -1,10 +1,10 @@
-/** Flags of the commands that look after a coordinator: where it is, and who asks. */
+/** Flags of the commands that ask a coordinator: where it is, and who asks. Their help is in help/client-flags.ts. */
 import { fromEnvironment } from '../flags.js';
 import { CoordinatorClient, coordinatorAddress } from './coordinator-client.js';
 import { tokenOf } from './coordinator-token.js';
 import { trustedCertificates } from './trusted-certificates.js';
 
-export const ADMIN_FLAGS = {
+export const CLIENT_FLAGS = {
   coordinator: { type: 'string' },
   token: { type: 'string' },
   'token-file': { type: 'string' },
@@ -14,7 +14,7 @@ export const ADMIN_FLAGS = {
 
 const USUAL_ADDRESS = 'http://127.0.0.1:7070';
 
-export interface AdminValues {
+export interface ClientValues {
   readonly coordinator?: string | undefined;
   readonly token?: string | undefined;
   readonly 'token-file'?: string | undefined;
@@ -22,7 +22,7 @@ export interface AdminValues {
 }
 
 /** @throws CliError with EXIT.usage or EXIT.file. */
-export async function adminClient(values: AdminValues): Promise<CoordinatorClient> {
+export async function clientOf(values: ClientValues): Promise<CoordinatorClient> {
   const named = fromEnvironment('BROADSIDE_COORDINATOR');
   const url = values.coordinator ?? named ?? USUAL_ADDRESS;
   const flag =
