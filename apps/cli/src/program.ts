@@ -36,8 +36,24 @@ async function main(words: readonly string[]): Promise<number> {
     process.stderr.write(`broadside: ${tooFew}\n`);
     return command.name === 'ab' ? AB_TOO_MANY_FILES : EARLY_EXIT.runFailed;
   }
+  if (!hasWorkingDirectory()) {
+    process.stderr.write(
+      'broadside: the working directory was removed; go to another one, and start again there\n',
+    );
+    return EARLY_EXIT.file;
+  }
   const { execute } = await command.load();
   return await execute(rest);
+}
+
+/** Modules of others ask for it while they are loaded, where its absence could not be told any more. */
+function hasWorkingDirectory(): boolean {
+  try {
+    process.cwd();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function printHelp(name: string | undefined): Promise<number> {
@@ -73,33 +89,35 @@ function ownVersion(): string {
   return typeof version === 'string' ? version : 'unknown';
 }
 
-/** Whether standard output or error could not be written, which no other end of the command hides. */
+/** Whether standard output could not be written, which no other end of the command hides. */
 let isOutputLost = false;
 
 /**
  * A reader that goes away (`| head`) ends the command quietly, as every Unix program does. After any other
  * failure the command is told by its own write where it waits for one, and has the usual bound to clean up.
  */
-function endOnLostOutput(error: NodeJS.ErrnoException, isStdout: boolean): void {
+function endOnLostOutput(error: NodeJS.ErrnoException): void {
   const failure = describeOutputFailure(error);
   if (failure === undefined) process.exit(process.exitCode ?? 0);
   if (isOutputLost) return;
   isOutputLost = true;
-  if (isStdout) process.stderr.write(`broadside: ${failure}\n`);
+  process.stderr.write(`broadside: ${failure}\n`);
   leave(EARLY_EXIT.file);
 }
 
-process.stdout.on('error', (error: NodeJS.ErrnoException) => endOnLostOutput(error, true));
-process.stderr.on('error', (error: NodeJS.ErrnoException) => endOnLostOutput(error, false));
-
-main(process.argv.slice(2)).then(
-  (exitCode) => leave(exitCode),
-  (error: unknown) => {
+/** Runs the command of this process, and ends the process with its code. Never rejects. */
+export async function runProgram(): Promise<void> {
+  process.stdout.on('error', endOnLostOutput);
+  // Progress and notes that nobody can read cost no load and no report: the command goes on to its own end.
+  process.stderr.on('error', () => undefined);
+  try {
+    leave(await main(process.argv.slice(2)));
+  } catch (error) {
     const { text, exitCode } = describeError(error);
     if (!isOutputLost) process.stderr.write(`${text}\n`);
     leave(exitCode);
-  },
-);
+  }
+}
 
 /** Lets pending output drain and ends; what does not let go of the process within the bound is left behind. */
 function leave(exitCode: number): void {
