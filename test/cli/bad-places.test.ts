@@ -62,4 +62,28 @@ describe.runIf(process.platform === 'linux')('too few open files', () => {
     );
     expect(result.exitCode).toBe(exitCode);
   });
+
+  it.each([
+    ['run', 4],
+    ['ab', 24],
+  ])('are told by %s even where its modules cannot be read', async (command, exitCode) => {
+    const words = [process.execPath, MAIN, command, 'http://127.0.0.1:9/'];
+    const result = await runProcess('sh', ['-c', 'ulimit -n 20 && exec "$@"', 'sh', ...words]);
+    expect(result.stderr).toMatch(/^broadside: .* open files are allowed .*: ulimit -n 65536.*\n$/);
+    expect(result.exitCode).toBe(exitCode);
+  });
+});
+
+describe('a working directory that was removed', () => {
+  it.each(['run', 'ab', 'serve', 'doctor'])('is told by %s in one line', async (command) => {
+    const gone = join(folder, 'gone');
+    await mkdir(gone);
+    const script = 'cd "$1" && rmdir "$1" && shift && exec "$@"';
+    const words = [process.execPath, MAIN, command, 'http://127.0.0.1:9/'];
+    const result = await runProcess('sh', ['-c', script, 'sh', gone, ...words]);
+    expect(result.stderr).toBe(
+      'broadside: the working directory was removed; go to another one, and start again there\n',
+    );
+    expect(result.exitCode).toBe(6);
+  });
 });

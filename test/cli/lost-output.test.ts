@@ -34,10 +34,23 @@ describe.runIf(process.platform === 'linux')('a standard output that is full', (
     expect(result.exitCode).toBe(6);
   });
 
-  it('is told by the exit code alone where it is standard error', async () => {
+  it('changes nothing where it is standard error', async () => {
     const result = await redirected(['srve'], '2>/dev/full');
-    expect(result).toMatchObject({ exitCode: 6, stdout: '', stderr: '' });
+    expect(result).toMatchObject({ exitCode: 2, stdout: '', stderr: '' });
   });
+
+  it.each([
+    ['run', 4, /^Verdict/m],
+    ['ab', 111, /^$/],
+  ])(
+    'costs %s neither its report nor its code where it is standard error',
+    async (command, exitCode, report) => {
+      const url = `http://127.0.0.1:${await closedPort()}/`;
+      const result = await redirected([command, '-n', '1', url], '2>/dev/full');
+      expect(result.stdout).toMatch(report);
+      expect(result.exitCode).toBe(exitCode);
+    },
+  );
 });
 
 it('a reader that went away ends a command quietly', async () => {

@@ -135,6 +135,63 @@ describe('a queue wiring whose Redis', () => {
       }
     });
 
+    it('is lost while a producer opens: the producer works when it is back', async () => {
+      const redis = await RedisServer.start({ isDurable: true });
+      const wiring = await createQueueWiring({ store, redisUrl: redis.url });
+      try {
+        // Frozen, so that the question with which the producer opens is on its way when the server goes.
+        process.kill(redis.pid, 'SIGSTOP');
+        const flow = wiring.createFlowProducer();
+        await redis.kill();
+        await expect(flow.waitUntilReady()).rejects.toThrow();
+        await redis.restart();
+        const look = (): Promise<string> =>
+          flow.getFlow({ queueName: 'runs', id: 'none' }).then(
+            () => 'answered',
+            (error: unknown) => String(error),
+          );
+        await expect.poll(look, { timeout: 15_000 }).toBe('answered');
+        const added = await flow.add({ name: 'run', queueName: 'runs', opts: SHARD_JOB_OPTIONS });
+        expect(added.job.id).toBeDefined();
+      } finally {
+        await wiring.close();
+        await redis.stop();
+      }
+    });
+
+    it('is away while a consumer opens: the consumer takes jobs when it is back', async () => {
+      const redis = await RedisServer.start({ isDurable: true });
+      const wiring = await createQueueWiring({ store, redisUrl: redis.url });
+      try {
+        await redis.kill();
+        const done: unknown[] = [];
+        const consumer = wiring.createConsumer<number, null>(
+          'shards-a',
+          (job) => {
+            done.push(job.data);
+            return Promise.resolve(null);
+          },
+          { concurrency: 1 },
+        );
+        const opened = consumer.waitUntilReady();
+        // By then its first tries have failed.
+        await expect(wiring.createFlowProducer().waitUntilReady()).rejects.toThrow();
+        await redis.restart();
+        await opened;
+        const flow = wiring.createFlowProducer();
+        const add = (): Promise<string> =>
+          flow.add({ name: 'shard', queueName: 'shards-a', data: 7, opts: SHARD_JOB_OPTIONS }).then(
+            () => 'added',
+            (error: unknown) => String(error),
+          );
+        await expect.poll(add, { timeout: 15_000 }).toBe('added');
+        await expect.poll(() => done, { timeout: 15_000 }).toEqual([7]);
+      } finally {
+        await wiring.close();
+        await redis.stop();
+      }
+    });
+
     it('is gone when the wiring closes does not hold it up', async () => {
       const redis = await RedisServer.start();
       try {

@@ -2,6 +2,7 @@ import { availableParallelism, hostname } from 'node:os';
 import { type Clock, monotonicClock, TRANSPORT_WISHES, type TransportWish } from '@broadside/engine/host';
 import {
   BroadsideError,
+  errorSerializers,
   type Labels,
   LIMITS,
   labelsSchema,
@@ -128,7 +129,8 @@ export function checkOptions(options: AgentOptions): CheckedOptions {
     trust: options.trust,
     transport,
     targets: checkTargets(options.targets),
-    logger,
+    // Whoever made the logger: an error of a library may hold a secret in a field that nobody knows.
+    logger: logger.child({}, { serializers: errorSerializers(logger.isLevelEnabled('debug')) }),
     connectTimeoutMs: options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
     clock,
     random,
@@ -145,10 +147,11 @@ function checkTargets({ allow = [], deny = [] }: Partial<TargetPolicyTexts> = {}
 
 function urlOf(text: string): URL | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  return url !== undefined && /^https?:$/.test(url.protocol) && url.hostname !== '' ? url : undefined;
+  if (url === undefined || url.hostname === '' || url.port === '0') return undefined;
+  return /^https?:$/.test(url.protocol) ? url : undefined;
 }
 
 function isRedisUrl(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  return url !== undefined && /^rediss?:$/.test(url.protocol) && url.host !== '';
+  return url !== undefined && /^rediss?:$/.test(url.protocol) && url.host !== '' && url.port !== '0';
 }

@@ -5,12 +5,13 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { BroadsideError } from '@broadside/shared';
+import { BroadsideError, errorSerializers } from '@broadside/shared';
 import { type Logger, pino } from 'pino';
 import { buildAccess, newJoinToken, openAccess } from './access/access.js';
 import { clearTextWarning } from './access/clear-text.js';
 import type { Building, Parts, PartsInput } from './build-parts.js';
 import { type Config, type ConfigInput, type NameOfSetting, parseConfig } from './config/config.schema.js';
+import { FailureLog } from './failure-log.js';
 import type { TlsFiles } from './http/tls-files.js';
 import { NestLogger } from './nest-logger.js';
 import type { QueueWiring, ShardQueueWiring } from './queue/bull-wiring.js';
@@ -56,7 +57,9 @@ export interface Coordinator {
 export async function startCoordinator(options: CoordinatorOptions = {}): Promise<Coordinator> {
   const { logger, nameOf, ...input } = options;
   const config = parseConfig(input, nameOf);
-  const log = logger ?? pino({ level: config.logLevel }, pino.destination({ fd: 2, sync: true }));
+  const log = withPlainErrors(
+    logger ?? pino({ level: config.logLevel }, pino.destination({ fd: 2, sync: true })),
+  );
   const closers = new Closers(log);
   try {
     return await start(config, log, closers);
@@ -120,6 +123,11 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Coo
   };
 }
 
+/** Whoever made the logger: an error of a library may hold a secret in a field that nobody knows. */
+function withPlainErrors(logger: Logger): Logger {
+  return logger.child({}, { serializers: errorSerializers(logger.isLevelEnabled('debug')) });
+}
+
 async function openTls(config: Config, log: Logger, closers: Closers): Promise<TlsFiles | undefined> {
   const { tlsCertFile: certFile, tlsKeyFile: keyFile } = config;
   if (certFile === undefined || keyFile === undefined) return undefined;
@@ -138,7 +146,8 @@ interface Opening {
 
 /** Resolves as soon as the store has begun to start in its own thread, before any other heavy import. */
 async function beginOpening(config: Config, log: Logger, closers: Closers): Promise<Opening> {
-  const onError = (error: Error): void => log.error({ err: error }, 'store or queue');
+  const failures = new FailureLog(log);
+  const onError = (error: Error): void => failures.error(error, 'store or queue');
   const { databaseUrl, dataDir, redisUrl } = config;
   const { openStore } = await import('./storage/store.js');
   const store = openStore({ dataDir, onError, ...(databaseUrl === undefined ? {} : { databaseUrl }) });

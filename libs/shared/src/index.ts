@@ -3,6 +3,7 @@ export * from './access/role.js';
 export * from './access/token-text.js';
 export { BroadsideError, ERROR_STATUS, type ErrorCode } from './errors.js';
 export { LIMITS } from './limits.js';
+export { errorSerializers, loggedError } from './logged-error.js';
 export * from './metrics/counters.js';
 export * from './metrics/failure-class.js';
 export * from './metrics/fatal.js';

@@ -48,6 +48,9 @@ export async function connectRedisWiring(options: RedisWiringOptions): Promise<R
     throw error;
   }
   const stopReporting = reportOutages(redis, where, logger);
+  // BullMQ copies this connection for what blocks. A lazy copy is opened by BullMQ, which gives up for good at the
+  // first failure; one that dials by itself is waited for, however long Redis is away.
+  redis.options.lazyConnect = false;
   return {
     createConsumer: (name, processor, { concurrency }): ShardQueueConsumer => {
       const worker = new Worker(name, processor, {

@@ -272,6 +272,8 @@ export function coordinatorAddress(
   if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
     throw new CliError(EXIT.usage, `${flag}: must begin with http:// or https://`);
   }
+  if (parsed.port === '0')
+    throw new CliError(EXIT.usage, `${flag}: port 0 is no port that can be connected to`);
   if (parsed.username !== '' || parsed.password !== '') {
     throw new CliError(EXIT.usage, `${flag}: must not hold a user name or password; set BROADSIDE_TOKEN`);
   }

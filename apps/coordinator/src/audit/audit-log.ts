@@ -2,6 +2,7 @@
 import { type AuditEntry, type AuditQuery, BroadsideError, LIMITS, type TokenRole } from '@broadside/shared';
 import type { Logger } from 'pino';
 import type { Caller } from '../access/principal.js';
+import { FailureLog } from '../failure-log.js';
 import type { AuditRepository, NewAuditEntry } from './audit.repository.js';
 
 /** What can be done that is worth a line. */
@@ -45,10 +46,12 @@ export class AuditLog {
   readonly #parts: AuditLogParts;
   readonly #failedLogins = new Map<string, FailedLogins>();
   readonly #timer: NodeJS.Timeout;
+  readonly #failures: FailureLog;
   #untilPrune = 0;
 
   constructor(parts: AuditLogParts) {
     this.#parts = parts;
+    this.#failures = new FailureLog(parts.log);
     this.#timer = setInterval(() => void this.#storeFailedLogins(), GATHER_MS);
   }
 
@@ -100,14 +103,14 @@ export class AuditLog {
 
   /** Never rejects: a store that does not answer stops no run from being stopped. */
   async #append(entry: NewAuditEntry): Promise<void> {
-    const { repository, log } = this.#parts;
+    const { repository } = this.#parts;
     try {
       await repository.append(entry);
       if (this.#untilPrune-- > 0) return;
       this.#untilPrune = PRUNE_EVERY;
       await repository.prune(LIMITS.maxAuditEntries);
     } catch (error) {
-      log.error({ err: error }, `the audit log could not be written (${entry.action})`);
+      this.#failures.error(error, `the audit log could not be written (${entry.action})`);
     }
   }
 }

@@ -46,6 +46,10 @@ function address(schemes: readonly string[], example: string) {
     .refine(
       (text) => URL.canParse(text) && schemes.includes(new URL(text).protocol),
       `must look like ${example}`,
+    )
+    .refine(
+      (text) => !URL.canParse(text) || new URL(text).port !== '0',
+      'port 0 is no port that can be connected to',
     );
 }
 

@@ -20,7 +20,11 @@ export class HealthController {
   async readyz(): Promise<Readiness> {
     const readiness = await this.#health.readiness();
     const missing = Object.entries(readiness).flatMap(([name, isFine]) => (isFine === true ? [] : [name]));
-    if (missing.length > 0) throw new BroadsideError('unavailable', `not ready: ${missing.join(', ')}`);
+    if (missing.length > 0) {
+      const trouble = this.#health.storeTrouble;
+      const details = trouble === undefined ? '' : ` (the store: ${trouble})`;
+      throw new BroadsideError('unavailable', `not ready: ${missing.join(', ')}${details}`);
+    }
     return readiness;
   }
 }

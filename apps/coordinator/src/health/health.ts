@@ -30,7 +30,13 @@ export class Health {
     return { store, queue, accepting: this.#runs.isAccepting };
   }
 
+  /** What is known of a store that is not there, for its owner. */
+  get storeTrouble(): string | undefined {
+    return this.#store.whyGone() === undefined ? undefined : 'its data directory was removed or moved away';
+  }
+
   async #isStoreReachable(): Promise<boolean> {
+    if (this.#store.whyGone() !== undefined) return false;
     await sql`select 1`.execute(this.#store.db);
     return true;
   }

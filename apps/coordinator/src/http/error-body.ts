@@ -1,10 +1,12 @@
 /** Any error as a status and one clear body (`errorBodySchema`). Pure; the filter sends it. */
 import { BroadsideError, ERROR_STATUS, type ErrorBody, type ErrorCode } from '@broadside/shared';
+import { StoreError } from '../storage/store-error.js';
+import { isPassing } from '../storage/store-patience.js';
 
 export interface ErrorReply {
   readonly status: number;
   readonly body: ErrorBody;
-  /** True for a defect of ours: to be logged, and not to be shown to strangers. */
+  /** True for what is on our side: to be logged, and its details not to be shown to strangers. */
   readonly isOurs: boolean;
 }
 
@@ -34,6 +36,15 @@ export function errorReplyOf(error: unknown): ErrorReply {
     const code = codeOfStatus(status);
     const message = error instanceof Error ? error.message : 'the request cannot be served';
     return { status, isOurs: false, body: { error: { code, message } } };
+  }
+  if (error instanceof StoreError || isPassing(error)) {
+    const message = "the coordinator's store cannot be used";
+    const hint = 'its log has the details; try again when the store is back';
+    return {
+      status: ERROR_STATUS.unavailable,
+      isOurs: true,
+      body: { error: { code: 'unavailable', message, hint } },
+    };
   }
   return {
     status: ERROR_STATUS.internal,

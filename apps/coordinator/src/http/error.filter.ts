@@ -1,21 +1,22 @@
 import type { ServerResponse } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
 import type { Logger } from 'pino';
+import { FailureLog } from '../failure-log.js';
 import { errorReplyOf } from './error-body.js';
 
 /** The one door for errors of REST requests. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
-  readonly #log: Logger;
+  readonly #failures: FailureLog;
 
   constructor(log: Logger) {
-    this.#log = log;
+    this.#failures = new FailureLog(log);
   }
 
   catch(error: unknown, host: ArgumentsHost): void {
     const response = host.switchToHttp().getResponse<ServerResponse>();
     const reply = errorReplyOf(error);
-    if (reply.isOurs) this.#log.error({ err: error }, 'a request failed');
+    if (reply.isOurs) this.#failures.error(error, 'a request failed');
     sendError(response, reply);
   }
 }

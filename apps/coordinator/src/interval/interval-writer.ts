@@ -1,5 +1,6 @@
 import { formatCounted } from '@broadside/shared';
 import type { Logger } from 'pino';
+import { FailureLog } from '../failure-log.js';
 import type { StoredFrame } from './interval.repository.js';
 
 export interface FrameSink {
@@ -27,7 +28,7 @@ const MAX_PENDING_BYTES = 32 * 1_024 * 1_024;
  */
 export class IntervalWriter {
   readonly #sink: FrameSink;
-  readonly #log: Logger;
+  readonly #failures: FailureLog;
   #pending: Pending[] = [];
   #pendingBytes = 0;
   #isFlushing = false;
@@ -37,7 +38,7 @@ export class IntervalWriter {
 
   constructor(sink: FrameSink, log: Logger) {
     this.#sink = sink;
-    this.#log = log;
+    this.#failures = new FailureLog(log);
   }
 
   get isFull(): boolean {
@@ -74,7 +75,7 @@ export class IntervalWriter {
         await this.#sink.append(batch.map((each) => each.frame));
         for (const each of batch) each.resolve();
       } catch (error) {
-        this.#log.error({ err: error }, `the store did not take ${formatCounted(batch.length, 'interval')}`);
+        this.#failures.error(error, `the store did not take ${formatCounted(batch.length, 'interval')}`);
         for (const each of batch) each.reject(error);
       }
       this.#freeRoom(batch);

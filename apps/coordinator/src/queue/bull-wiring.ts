@@ -5,7 +5,6 @@
 import {
   type BackendClasses,
   type BackendFactory,
-  type FlowProducer,
   type IQueueBackend,
   type Processor,
   type Queue,
@@ -16,6 +15,7 @@ import {
 } from 'bullmq';
 
 import { within } from '../storage/within.js';
+import { type Producer, RemadeProducer } from './remade-producer.js';
 
 /**
  * A result can be delivered as long as the lock of its job lives, so this is the longest outage of the carrier
@@ -50,7 +50,7 @@ export const RUN_JOB_OPTIONS = {
   removeOnFail: KEEP_ENDED,
 } as const;
 
-export type FlowSender = Pick<FlowProducer, 'add' | 'close' | 'waitUntilReady'>;
+export type FlowSender = Producer;
 export type JobQueue = Pick<
   Queue,
   | 'name'
@@ -85,7 +85,7 @@ export interface ShardQueueWiring {
 
 export interface QueueWiring extends ShardQueueWiring {
   readonly kind: 'redis' | 'embedded';
-  /** Adds fail at once, not late, while Redis is away. */
+  /** Adds fail at once, not late, while Redis is away; whenever it is back they succeed. */
   createFlowProducer(): FlowSender;
   createQueue(name: string): JobQueue;
   createQueueEvents(name: string): JobEvents;
@@ -127,8 +127,10 @@ export class BullWiring<B extends IQueueBackend, C> implements QueueWiring {
 
   createFlowProducer(): FlowSender {
     const { prefix, producerConnection: connection } = this.#parts;
-    const producer = new this.#classes.FlowProducer({ prefix, connection });
-    return this.#own(producer, this.#others);
+    return new RemadeProducer(
+      () => this.#own(new this.#classes.FlowProducer({ prefix, connection }), this.#others),
+      (error) => this.#report(error),
+    );
   }
 
   createQueue(name: string): JobQueue {

@@ -57,11 +57,20 @@ export async function connectRedis(redisUrl: string, events: RedisLinkEvents): P
   patient.on('error', () => undefined);
   try {
     await Promise.all([patient.connect(), impatient.connect()]);
+    dialAtOnce(patient);
   } catch (error) {
     await close();
     throw explain(error, where);
   }
   return { patient, impatient, close };
+}
+
+/**
+ * BullMQ copies this connection for what blocks. A lazy copy is opened by BullMQ, which gives up for good at the first
+ * failure; one that dials by itself is waited for, however long Redis is away.
+ */
+function dialAtOnce(redis: Redis): void {
+  redis.options.lazyConnect = false;
 }
 
 /** The address without user, password and options: for messages. */

@@ -16,6 +16,7 @@ import {
   type RunState,
   type ShardAttempt,
 } from '@broadside/shared';
+import { queueReason } from '../queue/queue-reason.js';
 import type { ShardEnding, ShardEndings } from '../shard/shard-queue.js';
 import type { RunChange } from './run.repository.js';
 import { judgeRun } from './run-closing.js';
@@ -83,13 +84,17 @@ export class RunExecution {
     journal.move('preparing');
     this.#saveNotes();
     this.#start.awaitReady();
+    let isStored = false;
     try {
       await journal.insertShards(first);
+      isStored = true;
       // Stopped while it was being stored: nothing has gone out, so nothing needs to come back.
       if (!orders.isStopped) await groups.enqueue(first);
     } catch (error) {
       services.log.error({ err: error, run: this.head.id }, 'a run could not be handed to the queue');
-      this.#fail('the shards could not be handed to the queue');
+      const what = isStored ? 'handed to the queue' : 'stored';
+      // Stopped and not failed: it is the cluster that could not, and the exit code of that says so.
+      this.stop(`the shards could not be ${what}: ${queueReason(error)}`);
     }
     const [any] = first;
     if (any !== undefined && !groups.has(any)) this.shardsEnded(0, new Map());

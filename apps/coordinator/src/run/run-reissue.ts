@@ -3,6 +3,7 @@
  * queue, and starts it in the slice of the run that it is ready for (docs/adr/0002).
  */
 import { type Labels, LIMITS, type Loss } from '@broadside/shared';
+import { queueReason } from '../queue/queue-reason.js';
 import { nextSlice, startInstantUs } from '../shard/start-barrier.js';
 import type { NamedTimers } from './named-timers.js';
 import { chooseTaker, type Taker } from './rest-taker.js';
@@ -232,7 +233,7 @@ export class RunReissue {
       await groups.withdraw(attempt);
     } catch (error) {
       services.log.warn({ err: error }, `${attempt.name} could not be handed to the queue`);
-      this.giveBack(attempt, 'it could not be handed to the queue', false);
+      this.giveBack(attempt, `it could not be handed to the queue: ${queueReason(error)}`, false);
     }
   }
 

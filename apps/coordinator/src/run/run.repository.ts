@@ -1,4 +1,5 @@
 import {
+  BroadsideError,
   type Fatal,
   fatalSchema,
   isFinalState,
@@ -88,7 +89,14 @@ export class RunRepository {
     this.#patience = patience;
   }
 
+  /** @throws BroadsideError unavailable where the store is gone: it may still take what nobody would find again. */
   async insert(run: NewRun): Promise<void> {
+    const gone = this.#store.whyGone();
+    if (gone !== undefined) {
+      throw new BroadsideError('unavailable', `the coordinator has lost its store: ${gone}`, {
+        hint: 'put it back, or start the coordinator again',
+      });
+    }
     await this.#store.db
       .insertInto('runs')
       .values({ id: run.id, state: 'queued', plan: JSON.stringify(run.plan), created_at: run.createdAt })

@@ -63,6 +63,9 @@ const FORGET_ENDED = { removeOnComplete: true, removeOnFail: true } as const;
 /** What is in the queue's Redis is not only ours: a reason must not fill a report. */
 const MAX_REASON_LENGTH = 1_000;
 
+/** Looked up only to see that the queue answers; no run has this id. */
+const NO_RUN = 'none';
+
 /** Runs that may end at the same moment. */
 const RUN_CONCURRENCY = 50;
 
@@ -182,17 +185,14 @@ export class ShardQueue {
     });
   }
 
-  /** True when the queue answers. */
+  /** True when the queue answers through what hands runs over: another object may work where that one does not. */
   async isReachable(): Promise<boolean> {
-    const queue = this.#wiring.createQueue(RUN_QUEUE);
     try {
-      await queue.getJobCounts('active');
+      await this.#flows.getFlow({ queueName: RUN_QUEUE, id: NO_RUN });
       return true;
     } catch (error) {
       this.#log.debug({ err: error }, 'the queue does not answer');
       return false;
-    } finally {
-      await queue.close();
     }
   }
 

@@ -18,6 +18,8 @@ const MAX_SWEPT = 20;
 /** A directory that belongs to this process alone. */
 export interface DataDirectory {
   readonly path: string;
+  /** False once it was removed, moved away or replaced: what is written then goes nowhere that anybody finds. */
+  isThere(): boolean;
   /** Gives the directory back, after the cluster in it was shut down; an ephemeral one is deleted. */
   release(): void;
 }
@@ -34,7 +36,7 @@ export function openDataDirectory(path: string): DataDirectory {
     const lock = lockDirectory(path);
     const marker = join(path, MARKER_NAME);
     if (!existsSync(marker)) writeFileSync(marker, MARKER_TEXT, { mode: 0o600 });
-    return { path, release: () => lock.release() };
+    return { path, isThere: presenceOf(path), release: () => lock.release() };
   } catch (error) {
     throw explainDirectoryError(error, path);
   }
@@ -59,6 +61,15 @@ function makeOne(path: string): void {
     const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
     if (!isThere || statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
   }
+}
+
+/** Whether the same directory is still at the path. */
+function presenceOf(path: string): () => boolean {
+  const first = statSync(path);
+  return () => {
+    const now = statSync(path, { throwIfNoEntry: false });
+    return now?.ino === first.ino && now.dev === first.dev;
+  };
 }
 
 /** A mistyped path must not put files of ours among somebody else's, nor open a database that is not ours. */
@@ -87,7 +98,7 @@ export function openEphemeralDirectory(parent = tmpdir()): DataDirectory {
     };
     // The ordinary way is `release`; this is for a process that ends without closing its store.
     process.on('exit', release);
-    return { path, release };
+    return { path, isThere: presenceOf(path), release };
   } catch (error) {
     throw explainDirectoryError(error, parent);
   }

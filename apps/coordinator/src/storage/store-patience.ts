@@ -4,6 +4,7 @@
  */
 import { LIMITS } from '@broadside/shared';
 import type { Logger } from 'pino';
+import { FailureLog } from '../failure-log.js';
 
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 2_000;
@@ -15,12 +16,12 @@ export interface PatienceOptions {
 }
 
 export class StorePatience {
-  readonly #log: Logger;
+  readonly #failures: FailureLog;
   readonly #nowMs: () => number;
   readonly #pause: (ms: number) => Promise<void>;
 
   constructor({ log, nowMs = () => performance.now(), pause = paused }: PatienceOptions) {
-    this.#log = log;
+    this.#failures = new FailureLog(log, nowMs);
     this.#nowMs = nowMs;
     this.#pause = pause;
   }
@@ -37,7 +38,7 @@ export class StorePatience {
         return await query();
       } catch (error) {
         if (!isPassing(error) || this.#nowMs() + pauseMs > deadlineMs) throw error;
-        this.#log.warn(`the store did not take ${what} (${reasonOf(error)}); trying again`);
+        this.#failures.warn(error, `the store did not take ${what}; trying again`);
       }
       await this.#pause(pauseMs);
     }
@@ -59,10 +60,6 @@ export function isPassing(error: unknown): boolean {
   if (/^[0-9A-Z]{5}$/.test(code)) return PASSING_CLASSES.has(code.slice(0, 2));
   // The driver's, of a connection that broke or was not made in time.
   return /connection terminated|connection timeout|timeout exceeded/i.test(error.message);
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function paused(ms: number): Promise<void> {

@@ -27,6 +27,8 @@ export interface Store {
   readonly kind: 'pglite' | 'postgres';
   readonly db: Kysely<StoreSchema>;
   readonly pool: pg.Pool;
+  /** Why the store is lost whatever its connections say, in one line; undefined while it is where it was opened. */
+  whyGone(): string | undefined;
   /** One more pool on the same database, closed with the store: BullMQ holds LISTEN connections for good. */
   createPool(maxConnections: number): pg.Pool;
   /** Idempotent. Ends all connections; an embedded store is shut down cleanly and its lock released. */
@@ -64,7 +66,9 @@ async function openEmbedded(dataDir: string, onError: (error: Error) => void): P
       engine.ready,
     ]);
     pools = new connections.StorePools({ stream: () => engine.connect() }, onError);
-    const store = assemble('pglite', pools, close);
+    const whyGone = (): string | undefined =>
+      directory.isThere() ? undefined : `the data directory ${directory.path} was removed or moved away`;
+    const store = { ...assemble('pglite', pools, close), whyGone };
     await connections.bringUpToDate(store, freshSchemaVersion);
     // After the start and not before it: left-overs of others must not slow this one down.
     if (isEphemeral) sweepEphemeralDirectories().catch(onError);
@@ -96,7 +100,8 @@ async function openServer(databaseUrl: string, onError: (error: Error) => void):
 
 function assemble(kind: Store['kind'], pools: StorePools, close: () => Promise<void>): Store {
   const { pool, db } = pools.createDatabase();
-  return { kind, db, pool, createPool: (maxConnections) => pools.create(maxConnections), close };
+  const createPool = (maxConnections: number): pg.Pool => pools.create(maxConnections);
+  return { kind, db, pool, whyGone: () => undefined, createPool, close };
 }
 
 function closeOnce(close: () => Promise<void>): () => Promise<void> {

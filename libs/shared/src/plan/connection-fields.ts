@@ -43,7 +43,8 @@ export const connectionFields = {
     .max(LIMITS.maxTargetLength)
     .superRefine((address, context) => {
       const isPlace = !address.includes('/') && typeof parsePlace(address, 1) !== 'string';
-      if (!isPlace) context.addIssue({ code: 'custom', message: 'must be host[:port]' });
+      if (!isPlace)
+        context.addIssue({ code: 'custom', message: 'must be host[:port], with a port from 1 to 65535' });
     })
     .optional(),
   /** Local addresses that connections are bound to, in turn; a list, or text with commas. */

@@ -9,7 +9,6 @@ describe('the address of a proxy', () => {
     ['http://p', { host: 'p', port: 8_080 }],
     ['p', { host: 'p', port: 8_080 }],
     ['p:', { host: 'p', port: 8_080 }],
-    ['p:0', { host: 'p', port: 8_080 }],
     ['[::1]', { host: '::1', port: 8_080 }],
     ['http://[::1]:81', { host: '::1', port: 81 }],
   ])('is read, with 8080 for no port: %s', (address, proxy) => {
@@ -21,6 +20,8 @@ describe('the address of a proxy', () => {
     ['http://u:p@h', 'must not hold a user name or password; use proxyUser'],
     ['http://p/path', 'must be http://host:port, without a path'],
     ['http://p:99999', 'port 99999 is larger than 65535'],
+    ['p:0', 'port 0 is no port that can be connected to'],
+    ['http://[::1]:00', 'port 0 is no port that can be connected to'],
     ['socks5://p', 'the address must begin with http:// or https://'],
     ['', 'the address is not http://host[:port]/path'],
   ])('is refused with the reason: %s', (address, reason) => {

@@ -20,7 +20,7 @@ export function parseProxy(address: string): Proxy | string {
 
 /**
  * Splits `[http://]host[:port]`: a place to connect to, without a path.
- * @param defaultPort for an address without a port, or with port 0.
+ * @param defaultPort for an address without a port.
  * @returns the parts, or one sentence that says what is wrong.
  */
 export function parsePlace(address: string, defaultPort: number): Proxy | string {
@@ -30,6 +30,6 @@ export function parsePlace(address: string, defaultPort: number): Proxy | string
   }
   if (parsed.path !== '/') return 'must be http://host:port, without a path';
   // The usual port of http is not the default here, so it counts only where it is written.
-  const hasPort = /:0*[1-9]\d*\/?$/.test(address.replace(/^http:\/\//, '').replace(/^\[[^\]]*\]/, ''));
+  const hasPort = /:\d+\/?$/.test(address.replace(/^http:\/\//, '').replace(/^\[[^\]]*\]/, ''));
   return { host: parsed.host, port: hasPort ? parsed.port : defaultPort };
 }

@@ -32,15 +32,17 @@ export function parseTarget(address: string): Target | string {
   const match = AFTER_SCHEME.exec(address.replace(SCHEME, ''));
   if (match === null) return 'the address is not http://host[:port]/path';
   const [, hostText = '', portText, rest = ''] = match;
-  const port = portText === undefined || portText === '' ? 0 : Number(portText);
-  if (port > 65_535) return `port ${portText} is larger than 65535`;
+  const port = portText === undefined || portText === '' ? undefined : Number(portText);
+  // Nothing can be reached there; most likely it stands for a port that was never filled in.
+  if (port === 0) return 'port 0 is no port that can be connected to';
+  if (port !== undefined && port > 65_535) return `port ${portText} is larger than 65535`;
   const host = hostText.startsWith('[') ? hostText.slice(1, -1) : hostText;
   const problem = hostProblem(host, hostText);
   if (problem !== undefined) return problem;
   return {
     scheme,
     host,
-    port: port === 0 ? (scheme === 'https' ? 443 : 80) : port,
+    port: port ?? (scheme === 'https' ? 443 : 80),
     path: rest.startsWith('/') ? rest : `/${rest}`,
   };
 }

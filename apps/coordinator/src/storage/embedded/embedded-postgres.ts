@@ -46,7 +46,9 @@ export class EmbeddedPostgres {
         if (message.kind === 'failed') failed(new StoreError(message.reason));
       });
       this.#thread.on('error', failed);
-      this.#thread.on('exit', (code) => failed(new Error(`the thread of the store ended with code ${code}`)));
+      this.#thread.on('exit', (code) =>
+        failed(new StoreError(`the thread of the store ended with code ${code}`)),
+      );
     });
     // Whoever opens the store awaits `ready`; this only keeps a failure before that from being "unhandled".
     this.ready.catch(() => undefined);
