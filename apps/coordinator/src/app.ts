@@ -44,7 +44,7 @@ export async function createApp(options: AppOptions): Promise<NestExpressApplica
     },
   );
   app.disable('x-powered-by');
-  app.use(securityHeaders());
+  app.use(securityHeaders(tls !== undefined));
   app.use(requireRole(gate));
   app.use(apiDocs());
   app.use(jsonBody);

@@ -30,6 +30,11 @@ export function errorReplyOf(error: unknown): ErrorReply {
       },
     };
   }
+  if (error instanceof URIError) {
+    const message =
+      'the address of the request cannot be decoded: after each % there must be two hexadecimal digits';
+    return { status: ERROR_STATUS.invalid, isOurs: false, body: { error: { code: 'invalid', message } } };
+  }
   // Errors of the HTTP framework carry their status: an unknown route, an address that cannot be decoded.
   const status = statusOf(error);
   if (status !== undefined && status >= 400 && status < 500) {
