@@ -16,12 +16,14 @@ export interface JsonDestination {
 
 /**
  * Checks, before a run is started, that its report can be written at the end.
- * @throws CliError with EXIT.file.
+ * @throws CliError with EXIT.file, or EXIT.usage for an empty name.
  */
 export async function openJsonDestination(path: string): Promise<JsonDestination> {
   if (path === '-') {
     return { isStdout: true, write: writeOut };
   }
+  if (path === '')
+    throw new CliError(EXIT.usage, 'a file to write to must have a name; - is standard output');
   await assertWritable(path);
   return { isStdout: false, write: (text) => writeAtomically(path, text) };
 }

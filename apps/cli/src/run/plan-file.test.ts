@@ -41,6 +41,10 @@ describe('plan text', () => {
     expect(refusal.exitCode).toBe(2);
   });
 
+  it('a text that is deeper than the parser can go is refused in one short line', () => {
+    expect(refusalOf('['.repeat(20_000)).message).toBe('p.yaml: nested deeper than 20 levels');
+  });
+
   it('does not unfold aliases that ask for endless memory', () => {
     const levels = Array.from({ length: 20 }, (_, i) => `l${i + 1}: &l${i + 1} [${`*l${i},`.repeat(9)}]`);
     expect(refusalOf(['l0: &l0 [x]', ...levels].join('\n')).message).toMatch(/aliases are not allowed/);

@@ -52,6 +52,8 @@ export function parsePlanText(path: string, text: string): PlanFile {
   const document = Array.isArray(documents) ? documents[0] : undefined;
   if (document === undefined) throw new CliError(EXIT.usage, `${path}: the plan file is empty`);
   const mistakes = [...documents].flatMap((part) => part.errors);
+  // The parser goes as deep as the text, and then says of each level that it cannot.
+  if (mistakes.some(({ message }) => /call stack/i.test(message))) throw nestedTooDeeply(path);
   if (mistakes.length > 0) {
     const lines = mistakes
       .slice(0, MAX_LISTED_PROBLEMS)
@@ -91,13 +93,17 @@ function toPlainValue(path: string, document: Document): Readonly<Record<string,
 }
 
 function assertPlain(path: string, node: unknown, depth: number): void {
-  if (depth > MAX_DEPTH) throw new CliError(EXIT.usage, `${path}: nested deeper than ${MAX_DEPTH} levels`);
+  if (depth > MAX_DEPTH) throw nestedTooDeeply(path);
   if (!isCollection(node)) return;
   for (const item of node.items) {
     const child =
       typeof item === 'object' && item !== null && 'value' in item && 'key' in item ? item.value : item;
     assertPlain(path, child, depth + 1);
   }
+}
+
+function nestedTooDeeply(path: string): CliError {
+  return new CliError(EXIT.usage, `${path}: nested deeper than ${MAX_DEPTH} levels`);
 }
 
 function placeName(lineCounter: LineCounter, offset: number): string {
