@@ -28,23 +28,21 @@ describe.runIf(canRun('redis-server'))('a queue that refuses shards', () => {
     await redis.stop();
   });
 
-  async function expectRefusal(reason: string): Promise<void> {
-    const { state, reason: told, report } = await under.finished(await under.post(plan));
-    expect({ state, told }).toEqual({
-      state: 'aborted',
-      told: expect.stringContaining(`the shards could not be handed to the queue: ${reason}`),
-    });
-    if (report === undefined) throw new Error('the run has no report');
-    expect(report.ledger.problems).toEqual([]);
-    expect(exitCodeOf(report)).toBe(5);
-  }
-
   it('ends the run with what Redis said, as the cluster that could not and not the run', async () => {
-    await admin.replicaof('127.0.0.1', 1);
-    await expectRefusal("READONLY You can't write against a read only replica");
-    await admin.replicaof('NO', 'ONE');
-    await admin.config('SET', 'maxmemory', '1');
-    await expectRefusal('OOM command not allowed');
-    await admin.config('SET', 'maxmemory', '0');
+    const replica = (): Promise<unknown> => admin.replicaof('127.0.0.1', 1);
+    const full = (): Promise<unknown> => admin.config('SET', 'maxmemory', '1');
+    for (const [begin, end, reason] of [
+      [replica, () => admin.replicaof('NO', 'ONE'), "READONLY You can't write against a read only replica"],
+      [full, () => admin.config('SET', 'maxmemory', '0'), 'OOM command not allowed'],
+    ] as const) {
+      await begin();
+      const { state, reason: told, report } = await under.finished(await under.post(plan));
+      await end();
+      expect(state).toBe('aborted');
+      expect(told).toContain(`the shards could not be handed to the queue: ${reason}`);
+      if (report === undefined) throw new Error('the run has no report');
+      expect(report.ledger.problems).toEqual([]);
+      expect(exitCodeOf(report)).toBe(5);
+    }
   });
 });

@@ -111,7 +111,7 @@ describe.runIf(canRun('redis-server') && isRoot)('a store whose disk', () => {
     await cluster.until(() => target.counters.requestsSeen > before + 200);
     await disk.fill();
     // Small writes still find room in what the store has already; its report does not.
-    await cluster.until(() => /No space left.*trying again/.test(cluster.complaints()));
+    await cluster.until(() => /trying again: .*No space left/.test(cluster.complaints()));
     await disk.empty();
     const report = await cluster.report(runId);
     expect(report.ledger.problems).toEqual([]);

@@ -143,7 +143,7 @@ describe('a queue wiring whose Redis', () => {
         process.kill(redis.pid, 'SIGSTOP');
         const flow = wiring.createFlowProducer();
         await redis.kill();
-        await expect(flow.waitUntilReady()).rejects.toThrow();
+        await expect(flow.waitUntilReady()).rejects.toThrow('it does not answer');
         await redis.restart();
         const look = (): Promise<string> =>
           flow.getFlow({ queueName: 'runs', id: 'none' }).then(
@@ -175,7 +175,7 @@ describe('a queue wiring whose Redis', () => {
         );
         const opened = consumer.waitUntilReady();
         // By then its first tries have failed.
-        await expect(wiring.createFlowProducer().waitUntilReady()).rejects.toThrow();
+        await expect(wiring.createFlowProducer().waitUntilReady()).rejects.toThrow('it does not answer');
         await redis.restart();
         await opened;
         const flow = wiring.createFlowProducer();

@@ -15,7 +15,7 @@ export function queueReason(error: unknown): string {
 /** A transaction is discarded because of the commands in it: those say why. */
 function firstCause(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const [first] =
-    'previousErrors' in error && Array.isArray(error.previousErrors) ? error.previousErrors : [];
+  const previous: unknown = 'previousErrors' in error ? error.previousErrors : undefined;
+  const first: unknown = Array.isArray(previous) ? previous[0] : undefined;
   return first instanceof Error ? first.message : error.message;
 }
