@@ -41,7 +41,7 @@ describe.runIf(process.platform === 'linux')('a standard output that is full', (
 
   it.each([
     ['run', 4, /^Verdict/m],
-    ['ab', 111, /^$/],
+    ['ab', 111, /^This is ApacheBench/],
   ])(
     'costs %s neither its report nor its code where it is standard error',
     async (command, exitCode, report) => {
