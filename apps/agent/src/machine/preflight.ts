@@ -186,7 +186,8 @@ function checkCpus(machine: Machine, slots: number, sharesMachine: boolean, { wa
     const most = sharesMachine ? Math.max(1, Math.floor(machine.cpus / 2)) : machine.cpus;
     const whom = sharesMachine ? 'each other and from the target' : 'each other';
     warnings.push(
-      `${slots} slots share ${formatCounted(machine.cpus, 'CPU')}: they take time from ${whom}; lower the slots to ${most}`,
+      `${slots} slots share ${formatCounted(machine.cpus, 'CPU')}: they take time from ${whom}; ` +
+        `lower the slots to ${most}`,
     );
   }
 }

@@ -11,6 +11,6 @@ where no other of the newest 200 runs begins with them; \`broadside runs\` lists
   -q, --quiet         no progress
 
 ${clientFlagsHelp('token with the role viewer')}
-Exit codes: those of \`broadside run\` for this report; 2 bad flags; 5 no report: no such run, it goes on or ended without
-one, or the coordinator cannot be reached or refused; 6 file.
+Exit codes: those of \`broadside run\` for this report; 2 bad flags; 5 no report: no such run, it goes on or ended
+without one, or the coordinator cannot be reached or refused; 6 file.
 `;
