@@ -64,6 +64,7 @@ export { demandShareOf, selfMeasurementOf } from './report/self-measurement.js';
 export { ShardSum } from './report/shard-sum.js';
 export * from './report/summarize.js';
 export * from './report/verdict.js';
+export * from './schedule/due-requests.js';
 export * from './units.js';
 export { BROADSIDE_VERSION } from './version.js';
 export * from './wire/access.js';

@@ -62,6 +62,8 @@ export const LIMITS = {
   /** Largest accepted body of a reply unless the plan says otherwise. */
   defaultReplyBodyBytes: 1_073_741_824,
   maxReplyBodyBytes: 1_099_511_627_776,
+  /** Random arrivals drawn to count what lost agents should have sent: 0.1 s of the coordinator's time. */
+  maxCountedArrivals: 5_000_000,
   /** Length of one interval. */
   intervalMs: 1_000,
   /** Largest interval frame: twelve full histograms of 23 552 buckets at 6 bytes each, and the counters. */

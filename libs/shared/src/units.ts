@@ -39,6 +39,12 @@ export function formatCounted(count: number, noun: string, plural = `${noun}s`):
   return `${formatCount(count)} ${count === 1 ? noun : plural}`;
 }
 
+/** Something per second: whole numbers from 100 on, else three digits. */
+export function formatRate(perSecond: number): string {
+  if (perSecond >= 99.95) return formatCount(perSecond);
+  return perSecond === 0 ? '0' : perSecond.toPrecision(3);
+}
+
 /** Three digits: `1.23`, `12.3`, `123`. */
 function threeDigits(value: number): string {
   if (value < 9.995) return value.toFixed(2);

@@ -6,6 +6,7 @@ import {
   gaugeOf,
   HISTOGRAM,
   Histogram,
+  LIMITS,
   NO_TIME_US,
   type Observations,
 } from '@broadside/shared';
@@ -17,7 +18,10 @@ const LATENCIES = [HISTOGRAM.fresh, HISTOGRAM.reused] as const;
 export class FigureSum {
   readonly #connections: number;
   readonly #latency = new Histogram();
-  #rateHz: number | undefined;
+  #ended = 0;
+  /** From the first begin to the last event of its attempts, in µs of the run; nothing ended where they are none. */
+  #beginUs = Number.POSITIVE_INFINITY;
+  #endUs = Number.NEGATIVE_INFINITY;
   #share: number | undefined;
 
   /** @param connections of the whole plan. */
@@ -33,26 +37,35 @@ export class FigureSum {
     }
   }
 
-  /** Its rate, and its share of the plan. */
+  /** Its requests and its time, and its share of the plan. */
   add(progress: ShardProgress): void {
-    const { shard, totals, isFenced } = progress;
+    const { shard, totals, isFenced, counted } = progress;
+    this.#ended += counterOf(counted, 'completed') + failedOf(counted);
+    this.#addTime(progress);
     // What replaced another attempt did a part of its load in a part of the time.
     if (totals === undefined || isFenced || shard.attempt > 1) return;
-    const lastEventUs = gaugeOf(totals, 'lastEventUs');
-    const seconds = (lastEventUs - (shard.warmupMs ?? 0) * 1_000) / 1e6;
-    if (lastEventUs === NO_TIME_US || !(seconds > 0)) return;
-    const ended = counterOf(totals.counters, 'completed') + failedOf(totals.counters);
-    this.#rateHz = (this.#rateHz ?? 0) + ended / seconds;
     const { pacing, connections } = shard;
     const share =
       pacing === undefined ? connections / this.#connections : (pacing.lanes?.length ?? 1) / pacing.stride;
     this.#share = (this.#share ?? 0) + share;
   }
 
+  #addTime({ shard, totals, isFenced, startSlice = 0, coveredSlices }: ShardProgress): void {
+    const startUs = startSlice * LIMITS.intervalMs * 1_000;
+    const lastEventUs = totals === undefined || isFenced ? NO_TIME_US : gaugeOf(totals, 'lastEventUs');
+    // Of a lost one only its intervals tell how long it was there.
+    const lastsUs = lastEventUs === NO_TIME_US ? coveredSlices * LIMITS.intervalMs * 1_000 : lastEventUs;
+    const beginUs = (shard.warmupMs ?? 0) * 1_000;
+    if (lastsUs <= beginUs) return;
+    this.#beginUs = Math.min(this.#beginUs, startUs + beginUs);
+    this.#endUs = Math.max(this.#endUs, startUs + lastsUs);
+  }
+
   end(): AgentFigures {
     const latency = this.#latency;
+    const seconds = (this.#endUs - this.#beginUs) / 1e6;
     return {
-      ...(this.#rateHz === undefined ? {} : { rateHz: this.#rateHz }),
+      ...(seconds > 0 ? { rateHz: this.#ended / seconds } : {}),
       ...(this.#share === undefined ? {} : { plannedShare: this.#share }),
       ...(latency.total === 0 ? {} : { p50Us: latency.percentileUs(50), p99Us: latency.percentileUs(99) }),
     };

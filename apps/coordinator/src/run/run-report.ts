@@ -23,6 +23,7 @@ import {
   selfMeasurementOf,
   shiftInterval,
 } from '@broadside/shared';
+import { lossesWithMissed } from './missed-loads.js';
 import { booksAreProven } from './proven-books.js';
 import { FigureSum } from './run-figures.js';
 import type { ShardProgress } from './shard-progress.js';
@@ -107,11 +108,16 @@ export async function reportOf(input: RunReportInput): Promise<Report> {
     shards: shardReports,
     ...requestSize(input.shards),
     referenceBytes: input.referenceBytes,
-    losses: input.losses,
+    losses: lossesWithMissed(input.losses, input.shards, loadEndMs(input)),
     fatal: input.fatal,
     problems,
     warnings: [...input.warnings, ...lateStarts(input.shards), ...doubtfulClocks(input.agents)],
   });
+}
+
+/** Infinite where the load went on to the end of its time: then all of its schedule fell due. */
+function loadEndMs({ run, totals }: RunReportInput): number {
+  return run.state === 'finished' ? Number.POSITIVE_INFINITY : Math.max(totals.lastEventUs, 0) / 1_000;
 }
 
 interface Sums {

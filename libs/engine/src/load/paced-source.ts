@@ -1,6 +1,4 @@
-import { COUNTER, type Shard, type ShardPacing } from '@broadside/shared/engine';
-import type { Schedule } from '../pacer/schedule.js';
-import { scheduleOf } from '../pacer/schedule-of.js';
+import { COUNTER, type Schedule, type Shard, type ShardPacing, scheduleOf } from '@broadside/shared/engine';
 import type { Recorder } from '../recorder/recorder.js';
 import type { RequestSource } from './request-source.js';
 

@@ -11,7 +11,7 @@ export const EXIT = {
   cannotWork: 1,
   /** Flags, plan or file are not valid; nothing was started. */
   usage: 2,
-  /** The books do not balance, or something is missing. */
+  /** The books do not balance, something is missing, or a lost agent leaves the result open. */
   inconclusive: 3,
   /** The run could not be carried out: no connection to the target whatever the count, name not found. */
   runFailed: 4,

@@ -18,11 +18,15 @@ const second = {
 describe('generatorWarningOf', () => {
   it('is silent while the threads have time to spare, and without load', () => {
     expect(generatorWarningOf(second)).toBeUndefined();
-    expect(generatorWarningOf({ ...second, busyShareMax: 1, sent: 0, completed: 0 })).toBeUndefined();
+    expect(generatorWarningOf({ ...second, demandShareMax: 1, sent: 0, completed: 0 })).toBeUndefined();
+  });
+
+  it('is silent about the rest of a second, of which no demand is known', () => {
+    expect(generatorWarningOf({ ...second, second: 4, busyShareMax: 1 })).toBeUndefined();
   });
 
   it('names the numbers while a thread is full', () => {
-    expect(generatorWarningOf({ ...second, busyShareMax: 0.95 })).toBe(
+    expect(generatorWarningOf({ ...second, demandShareMax: 0.95 })).toBe(
       'the generator is the limit: an engine thread needs a CPU for 95 % of the time',
     );
     expect(generatorWarningOf({ ...second, demandShareMax: 0.97, runDelayShareMax: 0.4 })).toBe(

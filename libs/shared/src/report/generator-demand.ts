@@ -22,9 +22,12 @@ export function demandOf(second: Second): number {
   return second.demandShareMax ?? second.busyShareMax;
 }
 
-/** What a watcher should know while the run goes on; undefined while the generator is not the limit. */
+/**
+ * What a watcher should know while the run goes on; undefined while the generator is not the limit. A second whose
+ * demand was not measured says nothing: it is the rest of one at the end, and a moment fills that.
+ */
 export function generatorWarningOf(second: Second): string | undefined {
-  const demand = demandOf(second);
+  const { demandShareMax: demand = 0 } = second;
   if (demand < DEMAND_FULL || (second.sent === 0 && second.completed === 0)) return undefined;
   const delay = second.runDelayShareMax ?? 0;
   return `the generator is the limit: an engine thread ${demandText(demand, delay, 'needs')}`;

@@ -331,7 +331,7 @@ describe('limit of a load with a rate', () => {
     const verdict = paced({ notSentNoConnection: 100 });
     expect(verdict.limit).toBe('plan');
     expect(verdict.reasons.at(-1)).toBe(
-      '9,900 of 10,000 requests that were due were sent (990 a second), ' +
+      '9,900 of 10,000 requests that were due were sent (990/s), ' +
         '99 % of them at most 100µs late: the rate was reached',
     );
     expect(verdict.advice).toEqual(["raise the rate to find the target's limit"]);

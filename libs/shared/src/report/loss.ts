@@ -31,6 +31,11 @@ export const lossSchema = z.object({
   /** What was left of its budget of requests; absent where it had none. */
   restRequests: z.number().optional(),
   /**
+   * Of a load with a rate and an end in time: fell due after its last interval, and was planned by nobody else, until
+   * the rest went on or to the end.
+   */
+  missedRequests: z.number().optional(),
+  /**
    * What became of what was left: taken over by another attempt; dropped, because nobody could or should;
    * waiting for a slot, while the run goes on; none was left.
    */
@@ -84,6 +89,7 @@ export function openBooksOf(counters: Counters): Pick<
 export interface LossBooks {
   readonly planned: number;
   readonly notSentStopped: number;
+  readonly notSentTimeOver: number;
   readonly lostWithAgent: number;
   readonly notSentWithAgent: number;
   readonly connectionsLost: { readonly open: number; readonly opening: number };
@@ -91,17 +97,20 @@ export interface LossBooks {
 
 /**
  * The entries that close the books of lost attempts. Requests that another attempt took over are planned there,
- * so they are no longer planned here; those that nobody took over are planned, and not sent with the agent.
+ * so they are no longer planned here; those that nobody took over are planned, and not sent with the agent. What of a
+ * budget would not have come due in its time is not sent because that is over.
  */
 export function lossBooksOf(losses: readonly Loss[]): LossBooks {
-  const books = { planned: 0, notSentStopped: 0, lostWithAgent: 0, notSentWithAgent: 0 };
+  const books = { planned: 0, notSentStopped: 0, notSentTimeOver: 0, lostWithAgent: 0, notSentWithAgent: 0 };
   const connectionsLost = { open: 0, opening: 0 };
   for (const loss of losses) {
     books.lostWithAgent += loss.lostRequests;
     connectionsLost.open += loss.openConnections;
     connectionsLost.opening += loss.openingConnections;
+    const { missedRequests } = loss;
     if (loss.restRequests === undefined) {
-      books.notSentWithAgent += loss.waitingRequests;
+      books.planned += missedRequests ?? 0;
+      books.notSentWithAgent += loss.waitingRequests + (missedRequests ?? 0);
       continue;
     }
     books.planned -= loss.waitingRequests;
@@ -111,8 +120,10 @@ export function lossBooksOf(losses: readonly Loss[]): LossBooks {
     } else {
       // What it booked as not sent itself stays booked as that.
       const rest = loss.restRequests - loss.returnedRequests;
+      const due = Math.min((missedRequests ?? rest) + loss.waitingRequests, rest);
       books.planned += rest;
-      books.notSentWithAgent += rest;
+      books.notSentWithAgent += due;
+      books.notSentTimeOver += rest - due;
     }
   }
   return { ...books, connectionsLost };
@@ -143,27 +154,29 @@ function whatIsUnknown({ lostRequests, unaccounted, unaccountedMax = 0 }: Loss):
   if (unaccounted !== undefined) {
     if (unaccounted > 0) texts.push(`it sent ${formatCount(unaccounted)} more that are counted nowhere`);
   } else if (unaccountedMax > 0) {
-    texts.push(`it may have sent about ${formatCount(unaccountedMax)} more that are counted nowhere`);
+    texts.push(`it may have sent at most ${formatCount(unaccountedMax)} more that are counted nowhere`);
   }
   return texts;
 }
 
-function whatBecameOfRest({ rest, restRequests, takenBy }: Loss): string {
-  const what =
-    restRequests === undefined
-      ? 'the rest of its load'
-      : `its other ${formatCounted(restRequests, 'request')}`;
+function whatBecameOfRest({ rest, restRequests, missedRequests = 0, takenBy }: Loss): string {
+  const other = `its other ${formatCounted(restRequests ?? missedRequests, 'request')}`;
   switch (rest) {
     case 'none':
       return 'nothing was left of it';
     case 'waiting':
-      return `${what} waits for a free slot`;
+      return `${restRequests === undefined ? 'the rest of its load' : other} waits for a free slot`;
     case 'dropped':
-      return `${what} was not sent`;
+      return restRequests === undefined && missedRequests === 0
+        ? 'the rest of its load was not sent'
+        : `not sent: ${other}`;
     case 'taken': {
+      const what = restRequests === undefined ? 'the rest of its load' : other;
       const from = takenBy?.fromMs === undefined ? '' : ` at ${Math.round(takenBy.fromMs / 1_000)} s`;
       const beside = takenBy?.isExtra === true ? ', beside its own shards' : '';
-      return `agent ${takenBy?.agentName ?? ''} took ${what} over${from}${beside}`;
+      const missed =
+        missedRequests === 0 ? '' : `; not sent until then: ${formatCounted(missedRequests, 'request')}`;
+      return `agent ${takenBy?.agentName ?? ''} took ${what} over${from}${beside}${missed}`;
     }
   }
 }

@@ -24,7 +24,7 @@ function pacedRun(
 }
 
 describe('a rate that was not reached', () => {
-  const sentence = 'asked for 400/s, reached 89/s: 1,242 of 1,600 requests that were due were not sent';
+  const sentence = 'asked for 400/s, reached 89.5/s: 1,242 of 1,600 requests that were due were not sent';
 
   it.each(['notSentNoConnection', 'notSentTimeOver'] as const)('fails the run: %s', (counter) => {
     const report = pacedRun({ [counter]: 1_242 });
@@ -51,7 +51,7 @@ describe('a rate that was not reached', () => {
     const plan = { requests: 1_600, duration: undefined };
     const late = pacedRun({}, { plan, lastEventUs: 17_778_000 });
     expect(late.verdict).toMatchObject({ outcome: 'fail' });
-    expect(late.verdict.warning).toBe('asked for 400/s, reached 89/s: the requests were sent late');
+    expect(late.verdict.warning).toBe('asked for 400/s, reached 90.0/s: the requests were sent late');
     expect(pacedRun({}, { plan, lastEventUs: 4_050_000 }).verdict.outcome).toBe('pass');
     // One slow reply at the end is no slow schedule.
     expect(pacedRun({}, { plan, lastEventUs: 9_000_000, totalUs: 5_000_000 }).verdict.outcome).toBe('pass');

@@ -1,6 +1,6 @@
 /** Whether a load with a rate got what it asked for: what a run with a rate is for, so it fails without. */
 import { isPaced } from '../plan/load-fields.js';
-import { formatCount } from '../units.js';
+import { formatCount, formatRate } from '../units.js';
 import { failedIn } from './failure-counts.js';
 import type { Report } from './report.schema.js';
 
@@ -9,23 +9,35 @@ export const MISSED_SHARE = 0.01;
 /** A schedule that ended late by less than this says nothing: one pause at the end does it. */
 const LATE_END_US = 100_000;
 
+/** Sends per second of the time taken: what every text calls the rate that a load reached. */
+export function sentPerS({ counters, timeTakenUs }: Pick<Report, 'counters' | 'timeTakenUs'>): number {
+  return counters.sent / Math.max(timeTakenUs / 1e6, 1e-6);
+}
+
 export interface DueRequests {
   /** Requests whose planned time came. */
   readonly due: number;
   /** Of those: never sent. */
   readonly missed: number;
+  /** Of these: because their agent was lost. */
+  readonly lost: number;
 }
 
 /**
  * What a budget still had when the time was over, or somebody ended the run, had not come due. Without a budget
  * only what was due is planned, so all that the end of the time left over was due.
  */
-export function dueRequests({ plan, counters }: Pick<Report, 'plan' | 'counters'>): DueRequests {
+export function dueRequests({
+  plan,
+  counters,
+  notSentWithAgent: lost = 0,
+}: Pick<Report, 'plan' | 'counters' | 'notSentWithAgent'>): DueRequests {
   const { planned, notSentStopped, notSentFatal, notSentTimeOver, notSentNoConnection } = counters;
   const leftOver = plan.requests === undefined ? notSentTimeOver : 0;
   return {
     due: planned - notSentStopped - notSentFatal - (notSentTimeOver - leftOver),
-    missed: notSentNoConnection + leftOver,
+    missed: notSentNoConnection + leftOver + lost,
+    lost,
   };
 }
 
@@ -33,13 +45,12 @@ export function dueRequests({ plan, counters }: Pick<Report, 'plan' | 'counters'
 export function missedRateSentence(report: Omit<Report, 'verdict'>): string | undefined {
   const { plan, counters, shards } = report;
   if (!isPaced(plan) || counters.planned === 0) return undefined;
-  const { due, missed } = dueRequests(report);
+  const { due, missed, lost } = dueRequests(report);
   // One request of each shard may be on its way out when the time is over.
   if (missed > Math.max(due * MISSED_SHARE, shards.length)) {
-    const left = `${formatCount(missed)} of ${formatCount(due)} requests that were due were not sent`;
-    const { rate } = plan;
-    if (rate === undefined || plan.stages !== undefined) return `the rate was not reached: ${left}`;
-    return `${askedText(rate, (rate * (due - missed)) / due)}: ${left}`;
+    const withAgents = lost === 0 ? '' : `, ${formatCount(lost)} of them with a lost agent`;
+    const left = `${formatCount(missed)} of ${formatCount(due)} requests that were due were not sent${withAgents}`;
+    return `${askedText(report)}: ${left}`;
   }
   return lateSentence(report);
 }
@@ -55,12 +66,11 @@ function lateSentence(report: Omit<Report, 'verdict'>): string | undefined {
   const slowestUs = failedIn(report) === 0 ? latency.total.maxUs : plan.timeoutMs * 1_000;
   const tookUs = timeTakenUs - slowestUs;
   if (tookUs - scheduledUs < LATE_END_US || scheduledUs > tookUs * (1 - MISSED_SHARE)) return undefined;
-  return `${askedText(rate, ((counters.sent - 1) / tookUs) * 1e6)}: the requests were sent late`;
+  return `${askedText(report)}: the requests were sent late`;
 }
 
-function askedText(asked: number, reached: number): string {
-  const digits = asked < 10 ? 2 : 0;
-  const text = (perS: number): string =>
-    digits === 0 ? formatCount(Math.floor(perS)) : perS.toFixed(digits);
-  return `asked for ${text(asked)}/s, reached ${text(reached)}/s`;
+function askedText(report: Pick<Report, 'plan' | 'counters' | 'timeTakenUs'>): string {
+  const { rate, stages } = report.plan;
+  if (rate === undefined || stages !== undefined) return 'the rate was not reached';
+  return `asked for ${rate}/s, reached ${formatRate(sentPerS(report))}/s`;
 }

@@ -1,8 +1,8 @@
 import { isPaced } from '../plan/load-fields.js';
-import { formatCount, formatLatencyUs } from '../units.js';
+import { formatCount, formatLatencyUs, formatRate } from '../units.js';
 import { NO_QUEUE_FACTOR, QUEUE_FACTOR, waitFactorOf } from './limit-beyond-generator.js';
 import { type Limit, undecided } from './limit-finding.js';
-import { type DueRequests, dueRequests, MISSED_SHARE } from './missed-rate.js';
+import { type DueRequests, dueRequests, MISSED_SHARE, sentPerS } from './missed-rate.js';
 import type { Report } from './report.schema.js';
 
 /** A send that is later than this is late whatever the pacer's own unsteadiness. */
@@ -28,10 +28,11 @@ export function reachedRateLimit(report: Omit<Report, 'verdict'>): Limit | undef
 export function missedRateLimit(report: Omit<Report, 'verdict'>): Limit | undefined {
   if (!hasSchedule(report)) return undefined;
   const { plan, counters } = report;
-  const { due, missed, lateUs } = dueOf(report);
+  const { due, missed, lost, lateUs } = dueOf(report);
   const waited = counters.waitedForConnection;
   const seen = `${achievedText(report)}, ${formatCount(waited)} of them only when a connection became free`;
-  if (waited + missed <= due * MISSED_SHARE) {
+  if (waited + missed - lost <= due * MISSED_SHARE) {
+    if (lost > due * MISSED_SHARE) return undecided(`${seen}; the others went with a lost agent`);
     const late = `99 % of them up to ${formatLatencyUs(lateUs)} late`;
     return undecided(`${seen}, and ${late}: the cause is not in evidence`);
   }
@@ -69,8 +70,7 @@ function dueOf(report: Omit<Report, 'verdict'>): Due {
 }
 
 function achievedText(report: Omit<Report, 'verdict'>): string {
-  const { sent } = report.counters;
-  const perSecond = sent / Math.max(report.timeTakenUs / 1e6, 1e-6);
+  const sent = formatCount(report.counters.sent);
   const due = formatCount(dueOf(report).due);
-  return `${formatCount(sent)} of ${due} requests that were due were sent (${formatCount(perSecond)} a second)`;
+  return `${sent} of ${due} requests that were due were sent (${formatRate(sentPerS(report))}/s)`;
 }

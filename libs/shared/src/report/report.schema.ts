@@ -136,7 +136,7 @@ export const agentReportSchema = agentFactsSchema.extend({
 export type AgentReport = z.infer<typeof agentReportSchema>;
 
 export const verdictSchema = z.object({
-  /** inconclusive: the books do not balance, or something is missing. */
+  /** inconclusive: the books do not balance, something is missing, or lost load leaves the result open. */
   outcome: z.enum(['pass', 'fail', 'aborted', 'inconclusive']),
   /** Which side was the limit, from evidence only. */
   limit: z.enum(['target', 'generator', 'network', 'plan', 'undecided']),

@@ -1,8 +1,12 @@
 import { expect, it } from 'vitest';
 import { countersToRecord } from '../metrics/counters.js';
+import type { PlanInput } from '../plan/plan.schema.js';
 import { balancedCounters, observed, sampleAgent, sampleReport } from '../testing/observed.js';
 import type { Loss } from './loss.js';
-import { reportSchema } from './report.schema.js';
+import { abNotes } from './render/ab-notes.js';
+import { reportJson } from './render/json.js';
+import { summaryText } from './render/summary-text.js';
+import { type Report, reportSchema } from './report.schema.js';
 
 const FULL = {
   seen: {
@@ -103,6 +107,92 @@ it('declares what nobody sent in the place of a lost agent', () => {
   expect(rebalanced.verdict.outcome).toBe('inconclusive');
   const plan = { requests: 100, onAgentLoss: 'continue' } as const;
   expect(sampleReport({ plan, seen, input: { losses: [loss] } }).verdict.outcome).toBe('pass');
+});
+
+/** 1,000 a second for 8 s on two agents, of which one was lost after 2 s. */
+function halfOfRateLost(lost: Partial<Loss>, more: { sent: number; plan?: Partial<PlanInput> }): Report {
+  return sampleReport({
+    plan: { requests: undefined, connections: 20, rate: 1_000, duration: '8s', ...more.plan },
+    seen: {
+      counters: balancedCounters({ completed: more.sent }),
+      samples: { reused: [200], wait: [150, 160] },
+      gauges: { firstSendUs: 0, lastEventUs: 7_999_000 },
+    },
+    input: { losses: [lossOf(lost)] },
+  });
+}
+
+it('has in its books what was due by a rate and went with an agent, and says so in every format', () => {
+  const report = halfOfRateLost(
+    { rest: 'dropped', missedRequests: 3_000, unaccountedMax: 1_043 },
+    { sent: 5_000 },
+  );
+  expect(report).toMatchObject({
+    counters: { planned: 8_000, sent: 5_000 },
+    notSentWithAgent: 3_000,
+    ledger: { balanced: true, problems: [] },
+    verdict: { outcome: 'inconclusive' },
+  });
+  const reason = 'the rest of shard 0 was not sent after agent a had gone: 3,000 of 8,000 requests';
+  expect(report.verdict.reasons[0]).toBe(reason);
+  expect(report.verdict.reasons[1]).toMatch(
+    /it may have sent at most 1,043 more that are counted nowhere; not sent: its other 3,000 requests$/,
+  );
+  expect(report.verdict.advice.join()).toContain('start one agent more than the run needs');
+  const warning = `the result is open: ${reason}`;
+  expect(JSON.parse(reportJson(report))).toMatchObject({ verdict: { warning } });
+  // A report of before has no warning in it.
+  const { warning: _, ...verdict } = report.verdict;
+  for (const each of [report, { ...report, verdict }]) {
+    for (const text of [summaryText(each), abNotes(each)].map((one) => one.replace(/\s+/g, ' '))) {
+      expect(text).toMatch(new RegExp(`(! |Warning: )${warning}`));
+      expect(text).toContain('8,000 planned = 5,000 completed + 3,000 not sent, agent lost');
+      expect(text).not.toContain('not balance');
+    }
+  }
+});
+
+it('does not take a rate for reached of which a lost agent had a part', () => {
+  const plan = { onAgentLoss: 'continue' } as const;
+  const { verdict } = halfOfRateLost({ rest: 'dropped', missedRequests: 3_000 }, { sent: 5_000, plan });
+  const reached = 'asked for 1000/s, reached 625/s: 3,000 of 8,000 requests that were due were not sent';
+  const reason = `${reached}, 3,000 of them with a lost agent; load was missing after agent a had gone`;
+  expect(verdict).toMatchObject({ outcome: 'inconclusive', warning: `the result is open: ${reason}` });
+  expect(verdict.reasons[0]).toBe(reason);
+  const takenBy = { attempt: 2, agentId: 'b', agentName: 'b', fromMs: 3_000 };
+  const gap = halfOfRateLost({ rest: 'taken', takenBy, missedRequests: 500 }, { sent: 7_500 });
+  expect(gap.counters.planned).toBe(8_000);
+  expect(gap.verdict.reasons[0]).toContain(
+    '500 of 8,000 requests that were due were not sent, 500 of them with',
+  );
+  expect(gap.verdict.reasons[1]).toMatch(
+    /took the rest of its load over at 3 s; not sent until then: 500 requests$/,
+  );
+});
+
+it('books what a budget would not have sent in its time as that, and not with the agent', () => {
+  const lost = { rest: 'dropped', restRequests: 40_000, missedRequests: 3_000 } as const;
+  const report = halfOfRateLost(lost, { sent: 5_000, plan: { requests: 45_000 } });
+  expect(report).toMatchObject({
+    counters: { planned: 45_000, notSentTimeOver: 37_000 },
+    notSentWithAgent: 3_000,
+    ledger: { problems: [] },
+  });
+});
+
+it('has one rate, whoever tells it', () => {
+  const report = sampleReport({
+    plan: { requests: 6_000, rate: 900, connections: 21 },
+    seen: {
+      counters: balancedCounters({ completed: 6_000 }),
+      samples: { reused: [281_000], wait: [100, 120] },
+      gauges: { firstSendUs: 0, lastEventUs: 11_852_000 },
+    },
+  });
+  const text = summaryText(report).replace(/\s+/g, ' ');
+  expect(text).toContain('506 requests/s 6,000 completed');
+  expect(text).toContain('asked for 900/s: 6,000 planned, 6,000 sent (506/s)');
+  expect(text).toContain('asked for 900/s, reached 506/s: the requests were sent late');
 });
 
 it('moves what an agent gave back in order from not sent to the attempt that sent it', () => {

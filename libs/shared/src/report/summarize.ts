@@ -50,11 +50,13 @@ export function buildReport(input: ReportInput): Report {
   const agents = agentReports(input.agents, input.shards, input.figures ?? new Map());
   // A lost one saw only a part of the run.
   const peers = agents.filter((agent) => !agent.lost);
+  // One that took a rest over had more to do than its part.
+  const takers = new Set(input.shards.flatMap(({ attempt, agentId }) => (attempt > 1 ? [agentId] : [])));
   const outliers = outlyingAgents(
-    peers.map(({ plannedShare, ...agent }) => ({
+    peers.map(({ plannedShare, rateHz, ...agent }) => ({
       ...agent,
       ended: agent.completed + agent.failed,
-      share: plannedShare,
+      ...(takers.has(agent.agentId) ? {} : { rateHz, share: plannedShare }),
     })),
   );
   const withoutVerdict: Omit<Report, 'verdict'> = {
@@ -107,9 +109,10 @@ function ledgerContextOf({ plan, run }: ReportInput, lossBooks: LossBooks) {
 }
 
 /** The merged counters with the entries that close the books of lost attempts. */
-function withLosses(counters: Counters, { planned, notSentStopped }: LossBooks): Counters {
+function withLosses(counters: Counters, { planned, notSentStopped, notSentTimeOver }: LossBooks): Counters {
   const closed = counters.slice();
   closed[COUNTER.planned] = counterOf(counters, 'planned') + planned;
   closed[COUNTER.notSentStopped] = counterOf(counters, 'notSentStopped') + notSentStopped;
+  closed[COUNTER.notSentTimeOver] = counterOf(counters, 'notSentTimeOver') + notSentTimeOver;
   return closed;
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { balancedCounters, sampleReport } from '../testing/observed.js';
 import { EXIT, exitCodeOf } from './exit-code.js';
+import { abNotes } from './render/ab-notes.js';
+import { summaryText } from './render/summary-text.js';
 import type { Report } from './report.schema.js';
 import { keepAliveDiagnosis } from './verdict.js';
 
@@ -189,6 +191,35 @@ describe('outcome', () => {
     expect(report.ledger).toEqual({ balanced: true, problems: [] });
     expect(report.verdict).toMatchObject({ outcome: 'fail', reasons: ['name not found'] });
     expect(exitCodeOf(report)).toBe(EXIT.runFailed);
+  });
+
+  it('says what to do about a certificate that nobody trusts, and where its other requests are', () => {
+    const report = sampleReport({
+      plan: { requests: 1_000, connections: 5, target: 'https://127.0.0.1:9/' },
+      seen: {
+        counters: balancedCounters({
+          tls: 20,
+          sent: 22,
+          planned: 1_000,
+          inFlightAtEnd: 2,
+          notSentFatal: 978,
+        }),
+      },
+      input: {
+        failureReasons: [{ reason: 'self-signed certificate', count: 20 }],
+        fatal: { failureClass: 'tls', code: 'TLS', message: 'TLS failed: self-signed certificate' },
+      },
+    });
+    expect(report.verdict.outcome).toBe('fail');
+    expect(report.verdict.advice.join()).toMatch(/--ca FILE, .*--insecure/);
+    const books =
+      '1,000 planned = 0 completed + 20 failed + 2 in flight at the end + 978 not sent, fatal error';
+    for (const text of [summaryText(report), abNotes(report)]) {
+      const words = text.replace(/\s+/g, ' ');
+      expect(words).toMatch(/Books:? balance: /);
+      expect(words).toContain(books);
+      expect(words).toMatch(/Advice:? a certificate that no usual authority has signed/);
+    }
   });
 
   it('is pass for a balanced run with nothing wrong', () => {

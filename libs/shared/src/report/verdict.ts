@@ -36,9 +36,12 @@ export function verdictOf(report: Omit<Report, 'verdict'>): Verdict {
   if (report.counters.noDescriptor > 0) {
     advice.push('no file descriptors were left: raise `ulimit -n` on the load machines');
   }
+  if (isUntrusted(report)) advice.push(TRUST_ADVICE);
+  if (droppedRests(report).length > 0) advice.push(ROOM_ADVICE);
   // Evidence of a limit is made of numbers, and of these only what is wrong with them is known.
   if (report.counters.completed === 0 || !report.ledger.balanced) {
-    return withWarnings({ outcome, limit: 'undecided', reasons, advice }, [failureWarning(report)]);
+    const verdict = { outcome, limit: 'undecided', reasons, advice } as const;
+    return withWarnings(verdict, report, [failureWarning(report)]);
   }
   const limit = limitOf(report);
   const verdict = {
@@ -48,12 +51,22 @@ export function verdictOf(report: Omit<Report, 'verdict'>): Verdict {
     advice: [...advice, ...limit.advice],
   };
   const missedRate = outcome === 'fail' ? missedRateSentence(report) : undefined;
-  return withWarnings(verdict, [failureWarning(report), missedRate]);
+  return withWarnings(verdict, report, [failureWarning(report), missedRate]);
 }
 
+const TRUST_ADVICE =
+  'a certificate that no usual authority has signed: name the one to trust with --ca FILE, or check none with ' +
+  '--insecure';
+const ROOM_ADVICE =
+  'leave room for what a lost agent had to do: start one agent more than the run needs, or keep slots free (--slots)';
+
 /** Every reader of the verdict finds the warnings in it, whatever its format. */
-function withWarnings(verdict: Verdict, found: readonly (string | undefined)[]): Verdict {
-  const warnings = [...found, headlineWarningOf(verdict)].filter((warning) => warning !== undefined);
+function withWarnings(
+  verdict: Verdict,
+  { ledger }: Pick<Report, 'ledger'>,
+  found: readonly (string | undefined)[],
+): Verdict {
+  const warnings = [...found, headlineWarningOf(verdict, ledger)].filter((warning) => warning !== undefined);
   return warnings.length === 0 ? verdict : { ...verdict, warning: warnings.join('; ') };
 }
 
@@ -81,9 +94,24 @@ function outcomeOf(report: Omit<Report, 'verdict'>): Outcome {
   }
   const missedRate = missedRateSentence(report);
   if (missedRate === undefined) return { outcome: 'pass' };
-  // Load was missing until another agent took it over: whose fault the rate is, nobody can tell.
-  const isDisturbed = report.losses?.some((loss) => loss.rest !== 'none') === true;
-  return { outcome: isDisturbed ? 'inconclusive' : 'fail', reason: missedRate };
+  // Load was missing until another agent took it over, or for good: whose fault the rate is, nobody can tell.
+  const disturbed = report.losses?.find((loss) => loss.rest !== 'none');
+  if (disturbed === undefined) return { outcome: 'fail', reason: missedRate };
+  const reason = `${missedRate}; load was missing after agent ${disturbed.agentName} had gone`;
+  return { outcome: 'inconclusive', reason };
+}
+
+/** Why a peer's certificate is not trusted, in OpenSSL's words. */
+const UNTRUSTED = /self.signed certificate|unable to (get|verify).*certificate/i;
+
+function isUntrusted({ failureReasons = [], fatal, counters }: Omit<Report, 'verdict'>): boolean {
+  const reasons = [...failureReasons.map(({ reason }) => reason), fatal?.message ?? ''];
+  return counters.tls > 0 && reasons.some((reason) => UNTRUSTED.test(reason));
+}
+
+/** Rests that nobody took over although the plan wanted it. */
+function droppedRests({ plan, losses = [] }: Pick<Report, 'plan' | 'losses'>): Loss[] {
+  return plan.onAgentLoss === 'continue' ? [] : losses.filter((loss) => loss.rest === 'dropped');
 }
 
 /** Above this share of requests without a known outcome the others no longer speak for them. */
@@ -93,12 +121,15 @@ const MAX_UNKNOWN_SHARE = 0.01;
  * Why declared losses leave the result open, although the books balance: part of the load was not sent although
  * the plan wanted it taken over, or too many outcomes are unknown. Undefined when they do not.
  */
-function unknownReason({ plan, losses = [], lostWithAgent, counters }: Omit<Report, 'verdict'>) {
-  const dropped = losses.filter((loss) => loss.rest === 'dropped');
+function unknownReason(report: Omit<Report, 'verdict'>): string | undefined {
+  const { lostWithAgent, counters, notSentWithAgent = 0 } = report;
+  const dropped = droppedRests(report);
   const [first] = dropped;
-  if (first !== undefined && plan.onAgentLoss !== 'continue') {
+  if (first !== undefined) {
     const more = dropped.length === 1 ? '' : ` (and of ${dropped.length - 1} more)`;
-    return `the rest of shard ${first.shardIndex} was not sent after agent ${first.agentName} had gone${more}`;
+    const what = `the rest of shard ${first.shardIndex} was not sent after agent ${first.agentName} had gone${more}`;
+    if (notSentWithAgent === 0) return what;
+    return `${what}: ${formatCount(notSentWithAgent)} of ${formatCount(counters.planned)} requests`;
   }
   if (lostWithAgent <= counters.sent * MAX_UNKNOWN_SHARE) return undefined;
   return `the outcome of ${lostWithAgent} of ${counters.sent} requests is not known, because their agent was lost`;

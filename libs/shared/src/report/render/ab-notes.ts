@@ -5,7 +5,14 @@ import { abTimesRows } from './ab-times.js';
 import { addressTexts, failureReasonTexts, routeTexts } from './connection-texts.js';
 import { machineLines } from './environment-text.js';
 import { labelled, table } from './printable.js';
-import { agentShares, booksSentence, connectionsAchieved, headlineWarning, isEmpty } from './report-lines.js';
+import {
+  agentShares,
+  booksSentence,
+  connectionsAchieved,
+  emptyBooksTexts,
+  headlineWarning,
+  isEmpty,
+} from './report-lines.js';
 
 /** What is readable anywhere. */
 const DEFAULT_WIDTH = 80;
@@ -28,7 +35,9 @@ export function abNotes(report: Report, counting: AbCounting = 'once', width = D
     ? [
         ...noted('Failures:', failureReasonTexts(report)),
         ...noted('Warnings:', report.warnings ?? []),
+        ...noted('Books:', emptyBooksTexts(report)),
         ...noted('Verdict:', [outcome, ...reasons]),
+        ...noted('Advice:', advice),
         ...differences,
       ]
     : [

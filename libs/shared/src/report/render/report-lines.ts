@@ -56,6 +56,11 @@ export function booksSentence(report: Report): string {
   return `balance: ${formatCount(counters.planned)} planned = ${completed}${others.join('')}`;
 }
 
+/** The books where no reply came: empty where all that was planned failed, and that is told already. */
+export function emptyBooksTexts(report: Report): string[] {
+  return report.counters.planned === failedIn(report) ? [] : [booksSentence(report)];
+}
+
 /** Most connections that were open at once, from the merged seconds; undefined without any. */
 export function connectionsAchieved(report: Report): number | undefined {
   const most = report.seconds.reduce(
@@ -66,8 +71,8 @@ export function connectionsAchieved(report: Report): number | undefined {
 }
 
 /** Why the headline number cannot be taken as it is; undefined when it can. */
-export function headlineWarning({ verdict }: Report): string | undefined {
-  return verdict.warning ?? headlineWarningOf(verdict);
+export function headlineWarning({ verdict, ledger }: Report): string | undefined {
+  return verdict.warning ?? headlineWarningOf(verdict, ledger);
 }
 
 const LATENCY_HEAD = ['', 'count', 'p50', 'p90', 'p99', 'p99.9', 'max'];

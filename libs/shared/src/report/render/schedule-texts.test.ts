@@ -30,7 +30,7 @@ describe('scheduleTexts', () => {
       seen: { counters, gauges: { firstSendUs: 5e6, lastEventUs: 34.9e6 } },
     });
     expect(scheduleTexts(report)).toEqual([
-      'asked for 10/s, random arrivals: 300 planned, 290 sent (9.66667/s)',
+      'asked for 10/s, random arrivals: 300 planned, 290 sent (9.67/s)',
       '29 requests (10.0 %) waited for a free connection',
       '10 requests not sent: no connection became free',
       'warm-up of 5.00s before, in no total',

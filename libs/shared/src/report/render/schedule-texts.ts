@@ -1,5 +1,5 @@
 import { isPaced } from '../../plan/load-fields.js';
-import { formatCount, formatCounted, formatDurationMs } from '../../units.js';
+import { formatCount, formatCounted, formatDurationMs, formatRate } from '../../units.js';
 import type { Report } from '../report.schema.js';
 import { formatShare } from './report-lines.js';
 
@@ -35,7 +35,7 @@ function paceText({ plan, counters, timeTakenUs }: Report): string {
   const asked =
     stages === undefined ? `${rate ?? 0}/s` : `${formatCounted(stages.length, 'stage')} of a rate`;
   const seconds = timeTakenUs / 1e6;
-  const perSecond = seconds > 0 ? ` (${Number((counters.sent / seconds).toPrecision(6))}/s)` : '';
+  const perSecond = seconds > 0 ? ` (${formatRate(counters.sent / seconds)}/s)` : '';
   const seen = `${formatCount(counters.planned)} planned, ${formatCount(counters.sent)} sent${perSecond}`;
   return `asked for ${asked}${kind}: ${seen}`;
 }

@@ -1,5 +1,5 @@
 import { formatTarget, parseTarget } from '../../plan/target.js';
-import { formatBytes, formatCount, formatCounted } from '../../units.js';
+import { formatBytes, formatCount, formatCounted, formatRate } from '../../units.js';
 import { FAILURE_PHRASES, failedIn, failureCounts, failureSentence } from '../failure-counts.js';
 import type { Report } from '../report.schema.js';
 import { booksReason } from '../verdict.js';
@@ -11,6 +11,7 @@ import {
   agentShares,
   booksSentence,
   durationText,
+  emptyBooksTexts,
   formatShare,
   headlineWarning,
   isEmpty,
@@ -37,7 +38,9 @@ export function summaryText(report: Report, width = DEFAULT_WIDTH): string {
         ...field('Failed', failureTexts(report)),
         ...field('Reasons', failureReasonTexts(report)),
         ...field('Warnings', report.warnings ?? []),
+        ...field('Books', emptyBooksTexts(report)),
         ...field('Verdict', emptyVerdictTexts(report)),
+        ...field('Advice', report.verdict.advice),
       ]
     : [
         ...headLines(report, width),
@@ -106,12 +109,6 @@ function headlineLines(report: Report, width: number): string[] {
     ),
     ...(warning === undefined ? [] : wrapped(`! ${warning}`, width, '  ')),
   ];
-}
-
-/** Whole numbers from 100 on, else three digits. */
-function formatRate(perSecond: number): string {
-  if (perSecond >= 99.5) return formatCount(perSecond);
-  return perSecond === 0 ? '0' : perSecond.toPrecision(3);
 }
 
 /** The lines with an empty line before them; nothing for no lines. */

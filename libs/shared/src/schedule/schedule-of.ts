@@ -1,4 +1,4 @@
-import type { ShardPacing } from '@broadside/shared/engine';
+import type { ShardPacing } from '../plan/shard.schema.js';
 import { ConstantRate } from './constant-rate.js';
 import { PoissonArrivals } from './poisson-arrivals.js';
 import type { Schedule } from './schedule.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FUZZ_SEED, seededRandom } from '../testing/seeded-random.js';
+import { FUZZ_SEED, Random } from '../testing/random.js';
 import type { Schedule } from './schedule.js';
 import { scheduleOf } from './schedule-of.js';
 
@@ -32,7 +32,7 @@ function timesOf(schedule: Schedule, first: number, stride: number, below: numbe
 }
 
 describe.each(KINDS)(`a schedule of %s (FUZZ_SEED=${FUZZ_SEED})`, (_, pacing, count) => {
-  const random = seededRandom(FUZZ_SEED);
+  const random = new Random(FUZZ_SEED);
   const whole = timesOf(scheduleOf(pacing), 0, 1, count);
 
   it('begins at 0 or later and rises strictly', () => {
@@ -41,7 +41,7 @@ describe.each(KINDS)(`a schedule of %s (FUZZ_SEED=${FUZZ_SEED})`, (_, pacing, co
   });
 
   it('is what the shards send together, for any number of them', () => {
-    for (const shards of [1, 2, 8, 3 + Math.floor(random() * 500)]) {
+    for (const shards of [1, 2, 8, 3 + random.int(0, 499)]) {
       const parts = Array.from({ length: shards }, (__, k) => timesOf(scheduleOf(pacing), k, shards, count));
       const union = parts.flat().sort((a, b) => a - b);
       expect(union).toEqual(whole);
@@ -51,7 +51,7 @@ describe.each(KINDS)(`a schedule of %s (FUZZ_SEED=${FUZZ_SEED})`, (_, pacing, co
   it('is a function of the number, in whatever order it is asked', () => {
     const schedule = scheduleOf(pacing);
     for (let i = 0; i < 200; i++) {
-      const index = Math.floor(random() * whole.length);
+      const index = random.int(0, whole.length - 1);
       expect(schedule.plannedUs(index)).toBe(whole[index]);
     }
   });
