@@ -13,6 +13,7 @@ export { interleavedShare } from './plan/interleaved-share.js';
 export type { Shard, ShardConnection, ShardPacing } from './plan/shard.schema.js';
 export { peerNameOf } from './plan/shard-connection.js';
 export * from './policy/target-policy.js';
+export { RandomBits } from './schedule/random-bits.js';
 export type { Schedule } from './schedule/schedule.js';
 export { scheduleOf } from './schedule/schedule-of.js';
 export type { ProbeResult } from './wire/agent-message.js';

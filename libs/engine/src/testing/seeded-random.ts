@@ -1,4 +1,4 @@
-import { RandomBits } from '../pacer/random-bits.js';
+import { RandomBits } from '@broadside/shared/engine';
 
 /** Numbers in [0, 1) that a seed repeats. */
 export function seededRandom(seed: number): () => number {
