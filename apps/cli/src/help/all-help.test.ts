@@ -28,7 +28,10 @@ async function acceptedBy(command: (typeof COMMANDS)[number]): Promise<string[]>
   const { FLAGS } = await command.load();
   if (isGrammar(FLAGS)) {
     const { letters, longWithValue, longAlone } = FLAGS;
-    const short = [...letters.replaceAll(':', '')].map((letter) => `-${letter}`);
+    const short = letters
+      .replaceAll(':', '')
+      .split('')
+      .map((letter) => `-${letter}`);
     return [...short, ...[...longWithValue, ...longAlone].map((name) => `--${name}`)];
   }
   return Object.entries(FLAGS).flatMap(([name, { short }]) => [

@@ -6,7 +6,7 @@
  * pools share an agent, so that a large one is never starved by small ones; runs of other pools pass by. A run
  * that the agents of its pool could not carry out, even if all were free, holds nobody up.
  */
-import { hasLabels, type Labels, labelsText } from '@broadside/shared';
+import { formatCounted, hasLabels, type Labels, labelsText } from '@broadside/shared';
 import { assignShards, type SlotOffer, type SlotWish, shardCountFor } from '../shard/shard-planner.js';
 
 /** What a run asks of the cluster. */
@@ -102,7 +102,7 @@ function reasonToWait(run: WaitingRun, pool: readonly AgentRoom[], ahead: number
   const slots = slotsIn(pool);
   if (slots < wanted) {
     const have = run.on === undefined ? `the cluster has ${slots}` : `the agents${where} have ${slots}`;
-    return `waits for agents: wants ${wanted} slots, ${have}`;
+    return `waits for agents: wants ${formatCounted(wanted, 'slot')}, ${have}`;
   }
   if (ahead > 0) return `waits for ${ahead} older ${ahead === 1 ? 'run' : 'runs'}`;
   const free = freeIn(pool);
@@ -120,13 +120,15 @@ export function whyNever(wish: RunWish, agents: readonly AgentRoom[]): string | 
   const slots = slotsIn(pool);
   const wanted = wish.slots ?? 1;
   if (wish.on === undefined) {
-    return slots < wanted ? `the plan wants ${wanted} slots, the cluster has ${slots}` : undefined;
+    return slots < wanted
+      ? `the plan wants ${formatCounted(wanted, 'slot')}, the cluster has ${slots}`
+      : undefined;
   }
   const labels = labelsText(wish.on);
   if (pool.length === 0)
     return `no agent has the labels that the plan wants (${labels}); ${labelsThere(agents)}`;
   return slots < wanted
-    ? `the plan wants ${wanted} slots with ${labels}, the agents with them have ${slots}`
+    ? `the plan wants ${formatCounted(wanted, 'slot')} with ${labels}, the agents with them have ${slots}`
     : undefined;
 }
 

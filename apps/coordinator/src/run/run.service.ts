@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   BroadsideError,
+  formatCounted,
   isFinalState,
   LIMITS,
   type Plan,
@@ -118,7 +119,7 @@ export class RunService {
     for (const progress of attempts) {
       if (!progress.hasEnded) registry.reserve(progress.agentId, progress.shard);
     }
-    log.info({ run: run.id }, `run goes on with ${attempts.length} shards`);
+    log.info({ run: run.id }, `run goes on with ${formatCounted(attempts.length, 'shard')}`);
     this.#follow(execution);
   }
 
@@ -324,7 +325,7 @@ export class RunService {
       return new ShardProgress(shard, agentId, registry.get(agentId)?.name ?? agentId);
     });
     const execution = new RunExecution(this.#services, headOf(run), progresses);
-    log.info({ run: run.id }, `run starts on ${progresses.length} slots`);
+    log.info({ run: run.id }, `run starts on ${formatCounted(progresses.length, 'slot')}`);
     this.#follow(execution);
     void execution.begin();
   }

@@ -1,5 +1,5 @@
 /** What agents of one machine ask of it together: each of them has looked at its own part only. Pure. */
-import type { Machine } from '@broadside/shared';
+import { formatCounted, type Machine } from '@broadside/shared';
 
 export interface HostPart {
   readonly name: string;
@@ -38,7 +38,8 @@ function warningsOf(host: readonly HostPart[]): string[] {
     sumOf(of) > limit && host.every((part) => of(part) <= limit);
   const lacks: string[] = [];
   const cpus = machine.cgroup?.cpuQuota ?? machine.cpus;
-  if (isNew(cpus, (part) => part.slots)) lacks.push(`${slots} slots on ${cpus} CPUs`);
+  if (isNew(cpus, (part) => part.slots))
+    lacks.push(`${formatCounted(slots, 'slot')} on ${formatCounted(cpus, 'CPU')}`);
   const ports = portsOf(machine);
   if (ports !== undefined && isNew(ports * PORTS_SHARE, (part) => part.connections)) {
     lacks.push(`${connections} connections with ${ports} local ports`);
