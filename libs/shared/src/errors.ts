@@ -18,6 +18,8 @@ export const ERROR_STATUS = {
   /** The run cannot do that in its state. */
   conflict: 409,
   tooLarge: 413,
+  /** The body is in a character set that is not read. */
+  unsupported: 415,
   /** The plan asks for more slots than the cluster has. */
   notEnoughSlots: 422,
   /** Too many runs wait already, or too many wrong tokens came. */

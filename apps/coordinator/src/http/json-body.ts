@@ -92,6 +92,11 @@ function parseJson(request: IncomingMessage, bytes: Buffer): unknown {
       hint: 'send the header Content-Type: application/json',
     });
   }
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1];
+  // RFC 8259 8.1: JSON that systems exchange is UTF-8. Read as that, other text would become another plan.
+  if (charset !== undefined && !/^(?:utf-?8|us-ascii)$/i.test(charset)) {
+    throw new BroadsideError('unsupported', `the body is in ${charset.slice(0, 40)}; JSON must be UTF-8`);
+  }
   const { depth, parts } = jsonShapeOf(bytes);
   if (depth > MAX_DEPTH || parts > MAX_PARTS) {
     throw new BroadsideError('invalid', 'the body is nested too deeply, or has too many parts, for a plan', {

@@ -101,6 +101,7 @@ function runPaths(): Paths {
           'notAllowed',
           'conflict',
           'tooLarge',
+          'unsupported',
           'notEnoughSlots',
           'busy',
           'unavailable',
