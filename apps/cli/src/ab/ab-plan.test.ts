@@ -118,7 +118,7 @@ describe('plan', () => {
     [['-m', 'BAD METHOD', 'http://h/'], /^-m: not an HTTP method/],
     [['-n', '2000000000000', 'http://h/'], /^-n: must be at most/],
     [['-s', '99999', 'http://h/'], /^-s: must be a duration/],
-    [['-n', '5', '--slots', '3', 'http://h/'], /^--slots: 3 slots are more than 1 connections/],
+    [['-n', '5', '--slots', '3', 'http://h/'], /^--slots: 3 slots are more than 1 connection$/],
     [['-B', 'eth0', 'http://h/'], /^-B: must be an IPv4 or IPv6 address/],
     [['-b', '9999999999', 'http://h/'], /^-b: must be at most/],
   ])('names the option that a plan refuses: %j', (words, line) => {
