@@ -1,4 +1,6 @@
 /** The public door of libs/shared: contracts, and pure arithmetic that several processes must agree on. */
+import './schema-words.js';
+
 export * from './access/role.js';
 export * from './access/token-text.js';
 export { BroadsideError, ERROR_STATUS, type ErrorCode } from './errors.js';
