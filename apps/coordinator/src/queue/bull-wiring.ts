@@ -10,11 +10,11 @@ import {
   type Queue,
   type QueueEvents,
   type QueueEventsListener,
-  type Worker,
   withBackend,
 } from 'bullmq';
 
 import { within } from '../storage/within.js';
+import { type Consumer, RemadeConsumer } from './remade-consumer.js';
 import { type Producer, RemadeProducer } from './remade-producer.js';
 
 /**
@@ -68,7 +68,7 @@ export interface JobEvents extends Pick<QueueEvents, 'close' | 'waitUntilReady'>
   on<E extends keyof QueueEventsListener>(event: E, listener: QueueEventsListener[E]): unknown;
   off<E extends keyof QueueEventsListener>(event: E, listener: QueueEventsListener[E]): unknown;
 }
-export type Consumer = Pick<Worker, 'name' | 'pause' | 'resume' | 'isRunning' | 'close' | 'waitUntilReady'>;
+export type { Consumer };
 
 export interface ConsumerOptions {
   /** Jobs that run at the same time; of an agent as many as it has slots and extra slots. */
@@ -117,6 +117,7 @@ export class BullWiring<B extends IQueueBackend, C> implements QueueWiring {
   readonly #classes: BackendClasses<B, C>;
   readonly #consumers = new Set<Closable>();
   readonly #others = new Set<Closable>();
+  readonly #remade: RemadeConsumer[] = [];
   #closing: Promise<void> | undefined;
 
   constructor(parts: BullWiringParts<B, C>) {
@@ -147,17 +148,24 @@ export class BullWiring<B extends IQueueBackend, C> implements QueueWiring {
 
   createConsumer<D, R>(name: string, processor: Processor<D, R>, options: ConsumerOptions): Consumer {
     const { prefix, connection } = this.#parts;
-    const consumer = new this.#classes.Worker<D, R>(name, processor, {
-      prefix,
-      connection,
-      concurrency: options.concurrency,
-      // A stalled shard must never start again by itself: that would double its load (design, section 5).
-      maxStalledCount: 0,
-      lockDuration: LOCK_DURATION_MS,
-      lockRenewTime: LOCK_RENEW_MS,
-      runRetryDelay: RUN_RETRY_MS,
-    });
-    return this.#own(consumer, this.#consumers, () => consumer.waitUntilReady());
+    const make = () => {
+      const worker = new this.#classes.Worker<D, R>(name, processor, {
+        prefix,
+        connection,
+        autorun: false,
+        concurrency: options.concurrency,
+        // A stalled shard must never start again by itself: that would double its load (design, section 5).
+        maxStalledCount: 0,
+        lockDuration: LOCK_DURATION_MS,
+        lockRenewTime: LOCK_RENEW_MS,
+        runRetryDelay: RUN_RETRY_MS,
+      });
+      return this.#own(worker, this.#consumers, () => worker.waitUntilReady());
+    };
+    const onError = (error: unknown): void => this.#report(error);
+    const consumer = new RemadeConsumer({ make, onError, retryMs: RUN_RETRY_MS });
+    this.#remade.push(consumer);
+    return consumer;
   }
 
   close(): Promise<void> {
@@ -166,6 +174,7 @@ export class BullWiring<B extends IQueueBackend, C> implements QueueWiring {
   }
 
   async #close(): Promise<void> {
+    for (const consumer of this.#remade) consumer.stay();
     for (const group of [this.#consumers, this.#others]) {
       const closings = [...group].map((each) => each.close().catch((error: unknown) => this.#report(error)));
       await within(CLOSE_TIMEOUT_MS, Promise.all(closings));
