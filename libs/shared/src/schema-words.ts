@@ -12,7 +12,7 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 /** @returns undefined where zod's own words have to do. */
-export function schemaWords(issue: z.core.$ZodRawIssue): string | undefined {
+function schemaWords(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.input === undefined) return 'is missing';
