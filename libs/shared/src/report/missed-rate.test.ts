@@ -57,6 +57,18 @@ describe('a rate that was not reached', () => {
     expect(pacedRun({}, { plan, lastEventUs: 9_000_000, totalUs: 5_000_000 }).verdict.outcome).toBe('pass');
   });
 
+  it('is none where few requests fill the whole time, the last of them before its end', () => {
+    const slow = sampleReport({
+      plan: { rate: 1, requests: undefined, duration: '4s' },
+      seen: {
+        counters: balancedCounters({ planned: 4, sent: 4, completed: 4 }),
+        samples: { reused: [1_000] },
+        gauges: { firstSendUs: 0, lastEventUs: 4_000_000 },
+      },
+    });
+    expect(slow.verdict.outcome).toBe('pass');
+  });
+
   it('allows one in a hundred, and one for each shard', () => {
     expect(pacedRun({}).verdict).toMatchObject({ outcome: 'pass' });
     expect(pacedRun({ notSentNoConnection: 16 }).verdict.outcome).toBe('pass');

@@ -60,7 +60,8 @@ function lateSentence(report: Omit<Report, 'verdict'>): string | undefined {
   const { plan, counters, timeTakenUs, latency } = report;
   const { rate } = plan;
   if (rate === undefined || plan.stages !== undefined || plan.arrivals === 'poisson') return undefined;
-  if (counters.sent < 2) return undefined;
+  // With an end what was not sent by then is missed, and the time taken is that of the plan.
+  if (plan.durationMs !== undefined || counters.sent < 2) return undefined;
   const scheduledUs = ((counters.sent - 1) / rate) * 1e6;
   // The last request cannot have taken longer than the slowest, so the sends took at least this.
   const slowestUs = failedIn(report) === 0 ? latency.total.maxUs : plan.timeoutMs * 1_000;
