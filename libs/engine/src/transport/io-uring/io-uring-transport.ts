@@ -202,7 +202,16 @@ export class IoUringTransport implements Transport {
       if (abort && this.#states[connection] === OPEN) this.#sockets.resetOnClose(fd);
       const cancel = this.#request(IORING_OP_ASYNC_CANCEL, fd, DISMISSED, connection);
       ring.entries[cancel] = IORING_OP_ASYNC_CANCEL | (IOSQE_CQE_SKIP_SUCCESS << 8);
-      ring.entries[cancel + 7] = IORING_ASYNC_CANCEL_FD | IORING_ASYNC_CANCEL_ALL;
+      if ((this.#unconfirmed[connection] ?? 0) < 0) {
+        ring.entries[cancel + 7] = IORING_ASYNC_CANCEL_FD | IORING_ASYNC_CANCEL_ALL;
+      } else {
+        // Only one thing waits, and by its name the kernel finds it at once; by descriptor it looks at all there are.
+        ring.entries[cancel + 4] = connection;
+        ring.entries[cancel + 5] = this.#markOf(
+          connection,
+          this.#states[connection] === CONNECTING ? CONNECTED : RECEIVED,
+        );
+      }
       const close = this.#request(IORING_OP_CLOSE, fd, DISMISSED, connection);
       ring.entries[close] = IORING_OP_CLOSE | (IOSQE_CQE_SKIP_SUCCESS << 8);
     }
@@ -392,8 +401,13 @@ export class IoUringTransport implements Transport {
     entries[at] = operation;
     entries[at + 1] = fd;
     entries[at + 8] = connection;
-    entries[at + 9] = ((this.#generations[connection] ?? 0) << KIND_BITS) | kind;
+    entries[at + 9] = this.#markOf(connection, kind);
     return at;
+  }
+
+  /** The second word of ours of what a connection waits for; the first is its number. */
+  #markOf(connection: number, kind: number): number {
+    return ((this.#generations[connection] ?? 0) << KIND_BITS) | kind;
   }
 
   #running(): Ring {
