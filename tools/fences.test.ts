@@ -78,7 +78,7 @@ describe('checkFences', () => {
     ['only-queue-imports-bullmq', 'libs/engine/src/x.ts', 'bullmq'],
     ['only-sockets-import-ws', 'apps/coordinator/src/run/x.ts', 'ws'],
     ['only-sockets-import-ws', 'apps/agent/src/x.ts', 'ws'],
-    ['only-transport-imports-koffi', 'libs/engine/src/pacer/x.ts', 'koffi'],
+    ['only-transport-imports-koffi', 'libs/engine/src/load/x.ts', 'koffi'],
     ['only-transport-imports-koffi', 'test/x.ts', 'koffi'],
     ['no-circular', 'apps/agent/src/loop.ts', './ring.js'],
   ];
