@@ -1,6 +1,6 @@
 // One run of thousands of simulated agents against a real coordinator process, and what it cost there.
 
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -51,6 +51,9 @@ export interface ScaleResult {
   readonly acknowledged: Histogram;
   /** How late the agents themselves were at worst. */
   readonly swarmLateMs: number;
+  /** Connections that agents made after their first, and attempts of theirs that were given up. */
+  readonly reconnects: number;
+  readonly fenced: number;
   readonly cost: CoordinatorCost;
 }
 
@@ -68,15 +71,21 @@ export interface CoordinatorCost {
   readonly closingMs: number;
 }
 
+/** How long the run and its acknowledgements may take: so many times its own length, and this. */
+const OVERRUN_FACTOR = 3;
+const OVERRUN_MS = 60_000;
 const SEED = 7;
 const TOKEN = 'a-join-token-of-this-test';
 const CONNECTIONS_PER_SHARD = 10;
+/** Of the coordinator's log, where a run goes wrong. */
+const LOG_TAIL = 20_000;
 const LOOP_DELAY = new URL('./loop-delay.mjs', import.meta.url).href;
 
 export async function scaleRun(options: ScaleOptions): Promise<ScaleResult> {
   const { agents, slots = 1, seconds, store, swarms = 1, isPinned = false } = options;
   const folder = await mkdtemp(join(tmpdir(), 'broadside-scale-'));
   const toStop: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
+  let coordinatorLog: (() => string) | undefined;
   try {
     const redis = await RedisServer.start();
     toStop.unshift(() => redis.stop());
@@ -84,6 +93,11 @@ export async function scaleRun(options: ScaleOptions): Promise<ScaleResult> {
     if (postgres !== undefined) toStop.unshift(() => postgres.stop());
     const coordinator = await startCoordinator(options, { folder, redis, postgres });
     toStop.unshift(() => coordinator.stop());
+    const { profileDir } = options;
+    if (profileDir !== undefined) {
+      toStop.unshift(() => writeFile(join(profileDir, 'coordinator.log'), coordinator.stderr()));
+    }
+    coordinatorLog = () => coordinator.stderr();
     const url = (await coordinator.waitForLine(/^broadside coordinator listens on /)).split(' ').at(-1) ?? '';
     const playing = Array.from({ length: swarms }, () => new SwarmProcess(isPinned ? 1 : undefined));
     toStop.unshift(() => Promise.all(playing.map((swarm) => swarm.leave())));
@@ -99,8 +113,18 @@ export async function scaleRun(options: ScaleOptions): Promise<ScaleResult> {
       agents: each,
     };
     await Promise.all(playing.map((swarm, i) => swarm.join({ ...order, firstAgent: i * each })));
-    const { report, cost } = await watchedRun(options, { url, pid: coordinator.pid, folder });
-    const results = await Promise.all(playing.map((swarm) => swarm.settle()));
+    const watched = watchedRun(options, { url, pid: coordinator.pid, folder });
+    const settled = watched.then(async (outcome) => ({
+      ...outcome,
+      results: await Promise.all(playing.map((swarm) => swarm.settle())),
+    }));
+    const { report, cost, results } = await Promise.race([
+      settled,
+      ...playing.map(({ ended }) => ended),
+      later(seconds * OVERRUN_FACTOR * 1_000 + OVERRUN_MS).then(() => {
+        throw new Error('the run, or its acknowledgements, did not end in time');
+      }),
+    ]);
     return {
       report,
       expected: expectedTotals(agents * slots, seconds),
@@ -108,8 +132,12 @@ export async function scaleRun(options: ScaleOptions): Promise<ScaleResult> {
       acknowledgedFrames: sumOf(results.map(({ acknowledgedFrames }) => acknowledgedFrames)),
       acknowledged: Histogram.from(...results.map(({ ackUs }) => ackUs)),
       swarmLateMs: Math.max(...results.map(({ lateMs }) => lateMs)),
+      reconnects: sumOf(results.map(({ reconnects }) => reconnects)),
+      fenced: sumOf(results.map(({ fenced }) => fenced)),
       cost,
     };
+  } catch (error) {
+    throw new Error(`the coordinator said:\n${coordinatorLog?.().slice(-LOG_TAIL)}`, { cause: error });
   } finally {
     for (const stop of toStop) await stop();
   }
@@ -227,7 +255,9 @@ async function post(url: string, plan: PlanInput): Promise<string> {
 
 async function detailOf(url: string, runId: string) {
   const response = await fetch(`${url}${ROUTES.runs}/${runId}`);
-  return runDetailSchema.parse(await response.json());
+  const body: unknown = await response.json();
+  if (!response.ok) throw new Error(`no detail of the run: ${JSON.stringify(body)}`);
+  return runDetailSchema.parse(body);
 }
 
 /** Asks again every 50 ms; the test's own timeout ends it. */

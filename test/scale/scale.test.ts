@@ -75,12 +75,20 @@ function longOptions(size: string): ScaleOptions {
   };
 }
 
-function describeCost({ acknowledged, cost, sentFrames, swarmLateMs }: ScaleResult): string {
+function describeCost({
+  acknowledged,
+  cost,
+  sentFrames,
+  swarmLateMs,
+  reconnects,
+  fenced,
+}: ScaleResult): string {
   const ms = (percentile: number): string => (acknowledged.percentileUs(percentile) / 1_000).toFixed(0);
   const mib = (bytes: number): string => (bytes / 1_048_576).toFixed(1);
   const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
   return [
-    `frames ${sentFrames}; swarm late by ${swarmLateMs.toFixed(0)} ms at most`,
+    `frames ${sentFrames}; swarm late by ${swarmLateMs.toFixed(0)} ms at most; ` +
+      `${reconnects} reconnected; ${fenced} attempts given up`,
     `acknowledged after p50 ${ms(50)} p90 ${ms(90)} p99 ${ms(99)} max ${ms(100)} ms`,
     `coordinator CPU ${percent(cost.cpuShare)} of a core: ` +
       cost.threadShares.map(([name, share]) => `${name} ${percent(share)}`).join(', '),

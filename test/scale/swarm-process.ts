@@ -9,6 +9,9 @@ const SWARM = fileURLToPath(new URL('./swarm.mjs', import.meta.url));
 
 export class SwarmProcess {
   readonly #child: ChildProcess;
+  /** Rejects when the swarm ends before it is told to. */
+  readonly ended: Promise<never>;
+  #isLeaving = false;
 
   /** @param cpu the core it is to stay on; absent: any. */
   constructor(cpu?: number) {
@@ -18,6 +21,13 @@ export class SwarmProcess {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       serialization: 'advanced',
     });
+    this.ended = new Promise((_resolve, reject) => {
+      this.#child.once('exit', (code) => {
+        if (!this.#isLeaving) reject(new Error(`a swarm ended with code ${code}`));
+      });
+    });
+    // Whoever waits for anything of a swarm waits for this too.
+    this.ended.catch(() => undefined);
   }
 
   /** Resolves when all agents have joined. */
@@ -32,24 +42,28 @@ export class SwarmProcess {
 
   async leave(): Promise<void> {
     if (this.#child.exitCode !== null) return;
+    this.#isLeaving = true;
     this.#child.send({ kind: 'leave' });
     await once(this.#child, 'exit');
   }
 
-  #ask(message: object, answer: string): Promise<{ readonly kind: string; readonly result: SwarmResult }> {
-    return new Promise((resolve, reject) => {
-      const onExit = (code: number | null): void => reject(new Error(`a swarm ended with code ${code}`));
-      this.#child.once('exit', onExit);
+  #ask(message: object, answer: string): Promise<Answer> {
+    const answered = new Promise<Answer>((resolve) => {
       // Sent by swarm.mjs alone, of exactly this type.
       const onMessage = (reply: unknown): void => {
-        const { kind } = reply as { readonly kind: string };
+        const { kind } = reply as Answer;
         if (kind !== answer) return;
         this.#child.off('message', onMessage);
-        this.#child.off('exit', onExit);
-        resolve(reply as { readonly kind: string; readonly result: SwarmResult });
+        resolve(reply as Answer);
       };
       this.#child.on('message', onMessage);
       this.#child.send(message);
     });
+    return Promise.race([answered, this.ended]);
   }
+}
+
+interface Answer {
+  readonly kind: string;
+  readonly result: SwarmResult;
 }

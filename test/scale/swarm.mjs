@@ -1,7 +1,10 @@
 // A process full of simulated agents, started by scale-cluster.ts and told by IPC what to do. All of them close their
 // intervals at the same instants, as the slots of a real run do: the coordinator gets every second in one burst.
+import { monotonicClock } from '@broadside/engine/host';
 import { Histogram } from '@broadside/shared';
+import { Worker } from 'bullmq';
 import { Redis } from 'ioredis';
+import { pino } from 'pino';
 import { MadeUpLoad } from './made-up-load.mjs';
 import { ScaleAgent } from './scale-agent.mjs';
 
@@ -9,11 +12,11 @@ import { ScaleAgent } from './scale-agent.mjs';
  * @typedef {{ url: string, joinToken: string, redisUrl: string, prefix: string, seed: number, connections: number,
  *   firstAgent: number, agents: number, slots: number }} SwarmOrder
  * @typedef {{ sentFrames: number, acknowledgedFrames: number, ackUs: import('@broadside/shared').SparseHistogram,
- *   lateMs: number }} SwarmResult
+ *   lateMs: number, reconnects: number, fenced: number }} SwarmResult
  */
 
 /** Agents that join at the same time; the rest waits its turn. */
-const JOINING = 20;
+const JOINING = 100;
 /** Agents that send before acknowledgements are read again. */
 const SENDING = 25;
 /** How often the swarm looks whether everything was acknowledged. */
@@ -37,9 +40,29 @@ class Swarm {
     this.#redis.setMaxListeners(0);
   }
 
+  /** As that of apps/agent, but with one connection for all agents beside those that block. */
+  /** @returns {import('@broadside/agent/core').ShardQueueWiring} */
+  #wiring() {
+    return {
+      createConsumer: (name, processor, { concurrency }) => {
+        const worker = new Worker(name, processor, {
+          connection: this.#redis,
+          prefix: this.#order.prefix,
+          concurrency,
+          maxStalledCount: 0,
+          lockDuration: 300_000,
+          lockRenewTime: 100_000,
+        });
+        worker.on('error', (error) => console.error(`queue ${name}: ${error.message}`));
+        return worker;
+      },
+    };
+  }
+
   async join() {
-    const { seed, connections, firstAgent, agents, slots, url, joinToken, prefix } = this.#order;
-    const load = new MadeUpLoad(seed, connections);
+    const { seed, connections, firstAgent, agents, slots, url, joinToken } = this.#order;
+    const [load, wiring] = [new MadeUpLoad(seed, connections), this.#wiring()];
+    const logger = pino({ level: 'error' }, process.stderr);
     this.#agents = Array.from(
       { length: agents },
       (_, i) =>
@@ -47,10 +70,10 @@ class Swarm {
           agentId: `scale-${String(firstAgent + i).padStart(5, '0')}`,
           url,
           joinToken,
-          prefix,
           slots,
           load,
-          redis: this.#redis,
+          wiring,
+          logger,
           onStart: (startAtUs) => this.#start(startAtUs),
           onAck: (latencyMs) => this.#ackUs.record(latencyMs * 1_000),
         }),
@@ -70,7 +93,14 @@ class Swarm {
     for (;;) {
       const [sentFrames, acknowledgedFrames] = [sum((a) => a.sentFrames), sum((a) => a.acknowledgedFrames)];
       if (sentFrames > 0 && sentFrames === acknowledgedFrames) {
-        return { sentFrames, acknowledgedFrames, ackUs: this.#ackUs.toSparse(), lateMs: this.#lateMs };
+        return {
+          sentFrames,
+          acknowledgedFrames,
+          ackUs: this.#ackUs.toSparse(),
+          lateMs: this.#lateMs,
+          reconnects: sum((a) => a.reconnects),
+          fenced: sum((a) => a.fenced),
+        };
       }
       await later(SETTLE_MS);
     }
@@ -92,11 +122,11 @@ class Swarm {
   async #carryOn(startAtMs) {
     for (let number = 1; ; number++) {
       const dueMs = startAtMs + number * 1_000;
-      await later(dueMs - Date.now());
+      await later(dueMs - nowMs());
       if (this.#agents.some((agent) => agent.isReady)) {
-        this.#lateMs = Math.max(this.#lateMs, Date.now() - dueMs);
+        this.#lateMs = Math.max(this.#lateMs, nowMs() - dueMs);
       }
-      await this.#inTurns((agent) => agent.send());
+      await this.#inTurns((agent) => agent.emit());
       await this.#inTurns((agent) => agent.prepare());
       await this.#inTurns((agent) => agent.finish());
     }
@@ -111,6 +141,11 @@ class Swarm {
       });
     }
   }
+}
+
+/** As the agents' start instants are named. */
+function nowMs() {
+  return monotonicClock.nowUs() / 1_000;
 }
 
 /** @param {number} delayMs */

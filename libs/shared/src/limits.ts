@@ -75,6 +75,11 @@ export const LIMITS = {
   maxStatusCodes: 500,
   /** Most intervals an agent keeps for one shard until they are acknowledged; then neighbours are merged. */
   maxOutboxIntervals: 600,
+  /**
+   * Most of them that are under way at a time. A coordinator that is late reads what is under way before it gets to
+   * anything else, so with many the acknowledgements of all agents would stand behind frames of a few.
+   */
+  maxUnacknowledgedIntervals: 2,
   /** Largest JSON message on the agent socket, and largest body of a REST request. */
   maxMessageBytes: 262_144,
   maxRestBodyBytes: 4_194_304,
@@ -99,8 +104,9 @@ export const LIMITS = {
   storePatienceMs: 60_000,
   /** Time between the order to stop and the common end of a run on several agents. */
   stopDelayMs: 100,
-  /** Longest time that all last intervals and results may take after the load has ended. */
+  /** After the load has ended: how long nothing of the last intervals and results may come, and how long all may take. */
   closeTimeoutMs: 30_000,
+  maxCloseMs: 600_000,
   /** Seconds of a run that the report and the watchers see one by one; a longer run is folded. */
   maxReportSeconds: 3_600,
   /** Ended runs that a store keeps: unless it is told otherwise, and at most. */

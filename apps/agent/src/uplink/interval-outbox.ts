@@ -10,7 +10,7 @@ export interface OutboxLimits {
 
 const DEFAULT_LIMITS: OutboxLimits = {
   maxFrames: LIMITS.maxOutboxIntervals,
-  maxUnacknowledged: LIMITS.maxOutboxIntervals / 2,
+  maxUnacknowledged: LIMITS.maxUnacknowledgedIntervals,
 };
 
 /**

@@ -62,6 +62,8 @@ const RETURN_MS = 8_000;
 export class AgentRegistry {
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
+  /** Of the entries. */
+  readonly #names = new Set<string>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -85,6 +87,7 @@ export class AgentRegistry {
       clockOffsetUs: known?.record.clockOffsetUs ?? 0,
       clockUncertaintyUs: known?.record.clockUncertaintyUs ?? UNKNOWN_UNCERTAINTY_US,
     };
+    this.#names.add(record.name);
     this.#entries.set(hello.agentId, {
       record,
       link,
@@ -98,9 +101,8 @@ export class AgentRegistry {
 
   /** Two agents of one name could not be told apart in a report. */
   #freeName(wanted: string): string {
-    const taken = new Set([...this.#entries.values()].map(({ record }) => record.name));
     let name = wanted;
-    for (let number = 2; taken.has(name); number++) {
+    for (let number = 2; this.#names.has(name); number++) {
       const ending = ` (${number})`;
       name = `${wanted.slice(0, LIMITS.maxNameLength - ending.length)}${ending}`;
     }
@@ -112,6 +114,7 @@ export class AgentRegistry {
     const { agentId: id, ...known } = facts;
     if (this.#entries.has(id)) return;
     const nowMs = this.#clock.nowMs();
+    this.#names.add(known.name);
     this.#entries.set(id, {
       record: { id, ...known, extraSlots: 0, connectedAt: new Date() },
       link: undefined,
@@ -173,6 +176,7 @@ export class AgentRegistry {
       if (!isGone && livenessOf(entry, nowMs, own) !== 'lost') continue;
       entry.link?.close(1008, 'nothing was heard from this agent for too long');
       this.#entries.delete(id);
+      this.#names.delete(entry.record.name);
       lost.push(entry.record);
     }
     return lost;

@@ -147,9 +147,11 @@ function poolOf<Room extends AgentRoom>({ on }: RunWish, agents: readonly Room[]
 }
 
 function withoutSlots(agents: readonly AgentRoom[], agentIds: readonly string[]): AgentRoom[] {
+  const taken = new Map<string, number>();
+  for (const id of agentIds) taken.set(id, (taken.get(id) ?? 0) + 1);
   return agents.map((agent) => {
-    const taken = agentIds.filter((id) => id === agent.agentId).length;
-    return taken === 0 ? agent : { ...agent, freeSlots: agent.freeSlots - taken };
+    const count = taken.get(agent.agentId) ?? 0;
+    return count === 0 ? agent : { ...agent, freeSlots: agent.freeSlots - count };
   });
 }
 

@@ -45,6 +45,8 @@ export class RunExecution {
   readonly #losses: RunLosses;
   #resolveEnded: () => void = () => undefined;
   #isClosing = false;
+  /** When an interval was taken last, or the closing began. */
+  #heardAtMs = 0;
   #hasWaitedForLast = false;
 
   /** @param shards the first attempts; of a run that is restored all attempts. */
@@ -117,7 +119,7 @@ export class RunExecution {
     else if (state === 'running') {
       const sinceUs = services.clock.epochUs() - (notes.startAtUs ?? services.clock.epochUs());
       this.#start.armLoadTimer(sinceUs / 1_000);
-    } else timers.arm('close', LIMITS.closeTimeoutMs, () => this.#close());
+    } else this.#closeWhenSilent();
   }
 
   /** Looks whether what was restored has ended already; to be called when the queue is listened to. */
@@ -153,6 +155,7 @@ export class RunExecution {
     // A first attempt may end before the start, when it is stopped; a later one is fenced then.
     if (!progress.hasBegun && progress.shard.attempt > 1) return false;
     if (!books.take(progress, interval, frame)) return true;
+    this.#heardAtMs = this.#parts.services.clock.nowMs();
     if (!orders.isStopped && interval.isLast) this.#losses.checkLast(progress, interval);
     if (interval.isLast) reissue.useFreeSlots();
     this.#checkEnd();
@@ -354,7 +357,27 @@ export class RunExecution {
     const { timers, journal } = this.#parts;
     timers.disarm('load');
     journal.move('closing');
-    timers.arm('close', LIMITS.closeTimeoutMs, () => this.#close());
+    this.#closeWhenSilent();
+  }
+
+  /**
+   * Closes when nothing has come for a while. A coordinator of thousands of agents may be behind them, and what they
+   * still send must not be cut off; but nobody may keep a run open for ever.
+   */
+  #closeWhenSilent(): void {
+    const { timers, services } = this.#parts;
+    const beganAtMs = services.clock.nowMs();
+    this.#heardAtMs = beganAtMs;
+    const look = (): void => {
+      const nowMs = services.clock.nowMs();
+      const leftMs = Math.min(
+        this.#heardAtMs + LIMITS.closeTimeoutMs - nowMs,
+        beganAtMs + LIMITS.maxCloseMs - nowMs,
+      );
+      if (leftMs > 0) timers.arm('close', leftMs, look);
+      else this.#close();
+    };
+    look();
   }
 
   #close(): void {

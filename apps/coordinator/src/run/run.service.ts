@@ -310,6 +310,8 @@ export class RunService {
   #admit(): void {
     // What runs already comes first: its rate is missing somebody.
     for (const execution of this.#executions.values()) execution.useFreeSlots();
+    // Thousands of agents may come or go at once, and nothing waits most of the time.
+    if (this.#waiting.size === 0) return;
     const rooms = this.#services.registry.rooms();
     for (const { run, agentIds } of this.#waiting.admit(rooms)) this.#begin(run, agentIds);
   }
