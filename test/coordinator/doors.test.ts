@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { request as httpRequest } from 'node:http';
 import { startCoordinator } from '@broadside/coordinator';
 import {
   type AgentSummary,
@@ -158,6 +159,23 @@ describe('the REST interface', () => {
     });
     const page = await fetch(under.coordinator.url + ROUTES.openApi);
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('swagger-ui')]);
+  });
+
+  it('reads no body of whoever asks for its description, who needs no token', async () => {
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const asking = httpRequest(`${under.coordinator.url}${ROUTES.openApi}/nowhere`, {
+        method: 'GET',
+        headers: { 'content-type': 'application/json', 'content-length': 1 },
+      });
+      asking.once('error', reject);
+      asking.once('response', (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      // No JSON: a parser would say so.
+      asking.end('{');
+    });
+    expect(status).toBe(404);
   });
 });
 

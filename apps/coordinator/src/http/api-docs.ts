@@ -44,7 +44,8 @@ async function buildSite(): Promise<RequestHandler> {
       import('./openapi-document.js'),
     ]);
   const adapter = new ExpressAdapter();
-  const site = await NestFactory.create(DocsModule, adapter, { logger: false });
+  // Anybody may ask here, so no parser is given anything to read.
+  const site = await NestFactory.create(DocsModule, adapter, { logger: false, bodyParser: false });
   // The document is ours, not one of Swagger's making, so its type is only structurally the same.
   const document = openApiDocument() as unknown as Parameters<typeof SwaggerModule.setup>[2];
   SwaggerModule.setup(ROUTES.openApi, site, document, { jsonDocumentUrl: `${ROUTES.openApi}/json` });
