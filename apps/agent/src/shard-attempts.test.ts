@@ -4,6 +4,7 @@ import {
   encodeInterval,
   encodeTotals,
   GAUGE_NAMES,
+  LIMITS,
   newCounters,
   type Shard,
   type ShardResult,
@@ -267,6 +268,9 @@ describe('ShardAttempts', () => {
     expect(uplink.frames).toBe(1);
     uplink.room = 10;
     attempts.pump();
+    // The window of one attempt; the next goes out when the first is stored.
+    expect(uplink.frames).toBe(LIMITS.maxUnacknowledgedIntervals);
+    attempts.obey({ kind: 'ack', shard: attempt, number: 0 });
     expect(uplink.frames).toBe(3);
     slots[0]?.end();
     await carried;
