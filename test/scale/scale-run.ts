@@ -74,6 +74,8 @@ export interface CoordinatorCost {
 /** How long the run and its acknowledgements may take: so many times its own length, and this. */
 const OVERRUN_FACTOR = 3;
 const OVERRUN_MS = 60_000;
+/** A busy coordinator may take long to leave, and a profile to be written. */
+const STOP_TIMEOUT_MS = 60_000;
 const SEED = 7;
 const TOKEN = 'a-join-token-of-this-test';
 const CONNECTIONS_PER_SHARD = 10;
@@ -92,7 +94,7 @@ export async function scaleRun(options: ScaleOptions): Promise<ScaleResult> {
     const postgres = store === 'postgres' ? await PostgresServer.start() : undefined;
     if (postgres !== undefined) toStop.unshift(() => postgres.stop());
     const coordinator = await startCoordinator(options, { folder, redis, postgres });
-    toStop.unshift(() => coordinator.stop());
+    toStop.unshift(() => coordinator.stop(STOP_TIMEOUT_MS));
     const { profileDir } = options;
     if (profileDir !== undefined) {
       toStop.unshift(() => writeFile(join(profileDir, 'coordinator.log'), coordinator.stderr()));

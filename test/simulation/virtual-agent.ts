@@ -19,7 +19,7 @@ import type { VirtualQueue } from './virtual-queue.js';
 import { ProcessTimers, type VirtualTime } from './virtual-time.js';
 
 const PROBE_MS = 2_000;
-const SILENCE_MS = 2 * LIMITS.agentSilenceMs;
+const SILENCE_MS = 3 * LIMITS.agentSilenceMs;
 /** As many frames as a socket's buffer holds. */
 const MAX_UNDER_WAY = 6;
 const DRAIN_TIMEOUT_MS = 15_000;

@@ -104,7 +104,7 @@ export const LIMITS = {
   storePatienceMs: 60_000,
   /** Time between the order to stop and the common end of a run on several agents. */
   stopDelayMs: 100,
-  /** After the load has ended: how long nothing of the last intervals and results may come, and how long all may take. */
+  /** After the load: how long nothing of the last intervals and results may come, and how long all may take. */
   closeTimeoutMs: 30_000,
   maxCloseMs: 600_000,
   /** Seconds of a run that the report and the watchers see one by one; a longer run is folded. */

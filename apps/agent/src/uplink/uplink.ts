@@ -70,8 +70,12 @@ const GREETING_TIMEOUT_MS = 5_000;
 /** Round trips right after the greeting, one after the other, and the pause between later ones. */
 const GREETING_PROBES = 8;
 const PROBE_EVERY_MS = 2_000;
+/** Longer than an interval: an agent that sends its frames need say nothing else to count as alive. */
+const HEARTBEAT_SLACK = 1.2;
+/** The coordinator is told of a change of the clocks from this share of what they may be off on. */
+const OFFSET_STEP = 0.1;
 /** A coordinator that says nothing for this long, although probes ask it to, is behind a dead connection. */
-const SILENCE_US = 2 * LIMITS.agentSilenceMs * 1_000;
+const SILENCE_US = 3 * LIMITS.agentSilenceMs * 1_000;
 /** A connection that held this long ends a row of failures. */
 const STABLE_AFTER_US = 5_000_000;
 
@@ -83,6 +87,10 @@ export class Uplink {
   #connection: CoordinatorConnection | undefined;
   #isClosed = false;
   #timers: NodeJS.Timeout[] = [];
+  /** One of them: due when nothing has been said for a while. */
+  #heartbeat: NodeJS.Timeout | undefined;
+  /** As the coordinator knows it by this connection. */
+  #toldOffset: ClockOffset | undefined;
   #wake: (() => void) | undefined;
   #heardAtUs = 0;
   /** The probe that is on its way, and how many more follow it at once. */
@@ -124,6 +132,7 @@ export class Uplink {
     const connection = this.#connection;
     if (connection?.isGreeted !== true) return false;
     connection.send(JSON.stringify(message));
+    this.#heartbeat?.refresh();
     return true;
   }
 
@@ -132,6 +141,7 @@ export class Uplink {
     const connection = this.#connection;
     if (connection?.hasRoom !== true) return false;
     connection.send(bytes, () => this.#options.events.onRoom());
+    this.#heartbeat?.refresh();
     return true;
   }
 
@@ -212,17 +222,17 @@ export class Uplink {
     this.#heardAtUs = this.#options.clock.nowUs();
     this.#probesLeft = GREETING_PROBES - 1;
     this.#probe();
+    this.#toldOffset = undefined;
+    const beat = (): boolean => this.send({ kind: 'heartbeat', freeSlots: this.#options.freeSlots() });
+    this.#heartbeat = setInterval(beat, welcome.heartbeatMs * HEARTBEAT_SLACK);
     this.#timers = [
-      setInterval(
-        () => this.send({ kind: 'heartbeat', freeSlots: this.#options.freeSlots() }),
-        welcome.heartbeatMs,
-      ),
+      this.#heartbeat,
       setInterval(() => {
         this.#endIfSilent();
         this.#probe();
       }, PROBE_EVERY_MS),
     ];
-    this.send({ kind: 'heartbeat', freeSlots: this.#options.freeSlots() });
+    beat();
   }
 
   #probe(): void {
@@ -250,7 +260,8 @@ export class Uplink {
       return;
     }
     const offset = this.clockOffset;
-    if (offset !== undefined) this.send({ kind: 'clock-offset', ...offset });
+    if (offset === undefined || isAbout(offset, this.#toldOffset)) return;
+    if (this.send({ kind: 'clock-offset', ...offset })) this.#toldOffset = offset;
   }
 
   #endIfSilent(): void {
@@ -270,4 +281,13 @@ export class Uplink {
       };
     });
   }
+}
+
+function isAbout(offset: ClockOffset, told: ClockOffset | undefined): boolean {
+  if (told === undefined) return false;
+  const stepUs = told.uncertaintyUs * OFFSET_STEP;
+  return (
+    Math.abs(offset.offsetUs - told.offsetUs) <= stepUs &&
+    Math.abs(offset.uncertaintyUs - told.uncertaintyUs) <= stepUs
+  );
 }

@@ -51,10 +51,10 @@ describe('the agent registry', () => {
     registry.disconnected('a', first);
     expect(registry.rooms()[0]?.freeSlots).toBe(0);
     nowMs = 2_900;
-    expect(registry.takeLost(limits)).toEqual([]);
+    expect(registry.takeLost(undefined, limits)).toEqual([]);
     registry.join(helloOf('a'), new RecordingLink());
     nowMs = 5_000;
-    expect(registry.takeLost(limits)).toEqual([]);
+    expect(registry.takeLost(undefined, limits)).toEqual([]);
     expect(registry.rooms()[0]?.freeSlots).toBe(1);
   });
 
@@ -64,9 +64,9 @@ describe('the agent registry', () => {
     registry.join(helloOf('b'), b);
     registry.disconnected('a', a);
     nowMs = 2_500;
-    expect(registry.takeLost(limits).map((agent) => agent.id)).toEqual(['a']);
+    expect(registry.takeLost(undefined, limits).map((agent) => agent.id)).toEqual(['a']);
     nowMs = 3_001;
-    expect(registry.takeLost(limits).map((agent) => agent.id)).toEqual(['b']);
+    expect(registry.takeLost(undefined, limits).map((agent) => agent.id)).toEqual(['b']);
     expect(b.closed).toHaveLength(1);
     expect(registry.rooms()).toEqual([]);
   });
@@ -78,9 +78,9 @@ describe('the agent registry', () => {
     registry.disconnected('b', away);
     nowMs = 10_000;
     registry.forgiveSilence(9_000);
-    expect(registry.takeLost(limits)).toEqual([]);
+    expect(registry.takeLost(undefined, limits)).toEqual([]);
     nowMs = 12_500;
-    expect(registry.takeLost(limits).map((agent) => agent.id)).toEqual(['a', 'b']);
+    expect(registry.takeLost(undefined, limits).map((agent) => agent.id)).toEqual(['a', 'b']);
   });
 
   it('gives an agent of an earlier coordinator longer to come back', () => {
@@ -88,13 +88,13 @@ describe('the agent registry', () => {
     registry.expect({ ...facts, clockOffsetUs: 5, clockUncertaintyUs: 2 });
     registry.reserve('a', attempt);
     nowMs = 5_000;
-    expect(registry.takeLost(limits)).toEqual([]);
+    expect(registry.takeLost(undefined, limits)).toEqual([]);
     expect(registry.rooms()).toEqual([{ agentId: 'a', slots: 2, freeSlots: 0, labels: {} }]);
     registry.join(helloOf('a'), new RecordingLink());
     expect(registry.rooms()[0]?.freeSlots).toBe(1);
     registry.expect({ ...facts, agentId: 'b', clockOffsetUs: 5, clockUncertaintyUs: 2 });
     nowMs = 14_000;
-    expect(registry.takeLost(limits).map((agent) => agent.id)).toContain('b');
+    expect(registry.takeLost(undefined, limits).map((agent) => agent.id)).toContain('b');
   });
 
   it('tells agents of one name apart, and lets each keep its own when it is back', () => {
@@ -163,6 +163,6 @@ describe('the agent registry', () => {
     registry.setDraining('a');
     expect(registry.rooms()).toEqual([]);
     registry.disconnected('a', link);
-    expect(registry.takeLost(limits).map((agent) => agent.id)).toEqual(['a']);
+    expect(registry.takeLost(undefined, limits).map((agent) => agent.id)).toEqual(['a']);
   });
 });

@@ -164,9 +164,8 @@ export class AgentRegistry {
     }
   }
 
-  /** Removes and names the agents that count as lost now. */
-  takeLost(limits: LivenessLimits = AGENT_LIVENESS): AgentRecord[] {
-    const nowMs = this.#clock.nowMs();
+  /** Removes and names the agents that counted as lost then, of which nothing has been heard since. */
+  takeLost(nowMs: number = this.#clock.nowMs(), limits: LivenessLimits = AGENT_LIVENESS): AgentRecord[] {
     const lost: AgentRecord[] = [];
     for (const [id, entry] of this.#entries) {
       // An agent that has said good-bye and holds nothing cannot come back to anything.

@@ -46,13 +46,15 @@ export class AgentGateway implements AgentSocketEvents {
   /** Each with the token that it was let in with. */
   readonly #sockets = new Map<AgentSocket, string>();
   readonly #livenessTimer: NodeJS.Timeout;
+  #afterReading: NodeJS.Immediate | undefined;
   #garbageCount = 0;
-  #checkedAtMs = performance.now();
+  #checkedAtMs: number;
 
   constructor(parts: AgentGatewayParts) {
     this.#parts = parts;
+    this.#checkedAtMs = parts.clock.nowMs();
     parts.events.on('token-ended', ({ tokenId, reason }) => this.#dropHolders(tokenId, reason));
-    this.#livenessTimer = setInterval(() => this.#dropLost(), LIVENESS_CHECK_MS);
+    this.#livenessTimer = setInterval(() => this.#checkLiveness(), LIVENESS_CHECK_MS);
   }
 
   /** Messages and frames that were no such thing, since the start. */
@@ -68,6 +70,7 @@ export class AgentGateway implements AgentSocketEvents {
 
   async close(): Promise<void> {
     clearInterval(this.#livenessTimer);
+    clearImmediate(this.#afterReading);
     for (const socket of this.#sockets.keys()) socket.close(CLOSE.goingAway, 'the coordinator is stopping');
     const timer = setTimeout(() => {
       for (const socket of this.#sockets.keys()) socket.terminate();
@@ -184,16 +187,24 @@ export class AgentGateway implements AgentSocketEvents {
     return `agent ${this.#parts.registry.get(socket.agentId)?.name ?? socket.agentId}`;
   }
 
-  #dropLost(): void {
-    const { registry, events, log } = this.#parts;
-    const nowMs = performance.now();
+  #checkLiveness(): void {
+    const { registry, clock, log } = this.#parts;
+    const nowMs = clock.nowMs();
     const lateMs = nowMs - this.#checkedAtMs - LIVENESS_CHECK_MS;
     this.#checkedAtMs = nowMs;
     if (lateMs > OWN_PAUSE_MS) {
       log.warn(`the coordinator stood still for ${Math.round(lateMs)} ms; its agents get that time back`);
       registry.forgiveSilence(lateMs);
     }
-    for (const agent of registry.takeLost()) {
+    // What thousands of agents have said may lie unread in their sockets. The event loop reads all of them before it
+    // comes to this: who was silent then is silent.
+    clearImmediate(this.#afterReading);
+    this.#afterReading = setImmediate(() => this.#dropLost(nowMs));
+  }
+
+  #dropLost(checkedAtMs: number): void {
+    const { registry, events, log } = this.#parts;
+    for (const agent of registry.takeLost(checkedAtMs)) {
       log.info(`agent ${agent.name} (${agent.id}) has gone`);
       events.emit('agent-lost', { agentId: agent.id, agentName: agent.name });
     }

@@ -6,8 +6,11 @@ import { QueueError } from './queue-error.js';
 const START_TIMEOUT_MS = 5_000;
 const START_RETRY_MS = 250;
 const CONNECT_TIMEOUT_MS = 3_000;
-/** For what never blocks on purpose: a server that takes a command and says nothing is as good as gone. */
-const COMMAND_TIMEOUT_MS = 3_000;
+/**
+ * For what never blocks on purpose: a server that takes a command and says nothing is as good as gone. Shards of
+ * thousands of agents go over in one transaction, which takes some seconds.
+ */
+const COMMAND_TIMEOUT_MS = 10_000;
 const MAX_RECONNECT_DELAY_MS = 2_000;
 /** After this a command that says good-bye is not waited for: the server may be gone. */
 const QUIT_TIMEOUT_MS = 1_000;

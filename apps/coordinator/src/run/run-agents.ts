@@ -9,12 +9,19 @@ export class RunAgents {
   readonly #registry: Pick<AgentRegistry, 'get'>;
   readonly #warnings = new WarningList();
   readonly #facts = new Map<string, AgentFacts>();
-  readonly #shards: readonly ShardProgress[];
+  /** Slots and connections that each agent was first given of the run. */
+  readonly #given = new Map<string, { slots: number; connections: number }>();
 
   constructor(registry: Pick<AgentRegistry, 'get'>, shards: readonly ShardProgress[]) {
     this.#registry = registry;
-    this.#shards = shards;
-    for (const { agentId } of shards) this.add(agentId);
+    for (const { agentId, shard } of shards) {
+      this.add(agentId);
+      const given = this.#given.get(agentId) ?? { slots: 0, connections: 0 };
+      this.#given.set(agentId, given);
+      if (shard.attempt > 1) continue;
+      given.slots++;
+      given.connections += shard.connections;
+    }
   }
 
   /** An agent that gets a shard. */
@@ -54,12 +61,10 @@ export class RunAgents {
     );
   }
 
-  /** What each agent was first given of the run. */
   #parts(): HostPart[] {
     return [...this.#facts.values()].map(({ agentId, name, machine }) => {
-      const own = this.#shards.filter((each) => each.agentId === agentId && each.shard.attempt === 1);
-      const connections = own.reduce((sum, { shard }) => sum + shard.connections, 0);
-      return { name, machine, slots: own.length, connections };
+      const { slots = 0, connections = 0 } = this.#given.get(agentId) ?? {};
+      return { name, machine, slots, connections };
     });
   }
 

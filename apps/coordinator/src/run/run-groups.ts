@@ -1,4 +1,4 @@
-import type { EnqueuedGroup, ShardEnding } from '../shard/shard-queue.js';
+import type { EnqueuedGroup, ShardEnding, ShardEndings } from '../shard/shard-queue.js';
 import { NamedTimers } from './named-timers.js';
 import type { RunServices } from './run-services.js';
 import type { ShardProgress } from './shard-progress.js';
@@ -16,6 +16,8 @@ export class RunGroups {
   /** Groups of which the queue has said how they ended. */
   readonly #told = new Set<number>();
 
+  /** Questions that were asked in this turn of the event loop, by group. */
+  readonly #asked = new Map<number, Promise<ShardEndings>>();
   readonly #timers: NamedTimers;
   #isOver = false;
 
@@ -42,9 +44,21 @@ export class RunGroups {
     const isLate = new Promise<undefined>((resolve) => {
       this.#timers.arm(name, LOOK_UP_MS, () => resolve(undefined));
     });
-    const endings = await Promise.race([this.#queue.endingsSoFar({ runId: this.#runId, group }), isLate]);
+    const endings = await Promise.race([this.#endingsSoFar(group), isLate]);
     this.#timers.disarm(name);
     return endings?.get(key);
+  }
+
+  /** Thousands of agents may be lost at once, and each answer is as long as the group. */
+  #endingsSoFar(group: number): Promise<ShardEndings> {
+    const known = this.#asked.get(group);
+    if (known !== undefined) return known;
+    const asked = Promise.resolve().then(() => {
+      this.#asked.delete(group);
+      return this.#queue.endingsSoFar({ runId: this.#runId, group });
+    });
+    this.#asked.set(group, asked);
+    return asked;
   }
 
   has({ group }: ShardProgress): boolean {

@@ -87,10 +87,11 @@ export class RunReissue {
    */
   lose(progress: ShardProgress, cause: Loss['cause'], given: { isWanted: boolean; returned?: number }): void {
     const { isWanted, returned = 0 } = given;
-    const { services, journal, books } = this.#parts;
+    const { services, journal, books, timers } = this.#parts;
     if (services.canResume) journal.storeAfter(books.settled());
     this.rests.lose(progress, { cause, noticedAtMs: this.nowMs, returnedRequests: returned, isWanted });
-    this.useFreeSlots();
+    // Thousands may be lost at once, and a look at everybody's room serves all of them.
+    timers.arm('place', 0, () => this.useFreeSlots());
   }
 
   /**

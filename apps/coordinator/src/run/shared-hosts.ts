@@ -23,7 +23,9 @@ export function sharedHostWarnings(parts: readonly HostPart[]): string[] {
   for (const part of parts) {
     const { hostname, cpuModel, cpus, memoryBytes } = part.machine;
     const key = [hostname, cpuModel, cpus, memoryBytes].join('|');
-    hosts.set(key, [...(hosts.get(key) ?? []), part]);
+    const host = hosts.get(key);
+    if (host === undefined) hosts.set(key, [part]);
+    else host.push(part);
   }
   return [...hosts.values()].filter((host) => host.length > 1).flatMap(warningsOf);
 }
