@@ -20,7 +20,9 @@ export const ERROR_STATUS = {
   tooLarge: 413,
   /** The body is in a character set that is not read. */
   unsupported: 415,
-  /** The plan asks for more slots than the cluster has. */
+  /** No agent of the cluster has the labels that the plan asks for. */
+  noSuchAgents: 422,
+  /** The plan asks for more slots than the cluster, or its agents with the labels, have. */
   notEnoughSlots: 422,
   /** Too many runs wait already, or too many wrong tokens came. */
   busy: 429,

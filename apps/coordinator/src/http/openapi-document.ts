@@ -102,6 +102,7 @@ function runPaths(): Paths {
           'conflict',
           'tooLarge',
           'unsupported',
+          'noSuchAgents',
           'notEnoughSlots',
           'busy',
           'unavailable',

@@ -125,7 +125,7 @@ export class RunService {
 
   /**
    * Takes a plan in; it starts as soon as it gets its slots.
-   * @throws BroadsideError notAllowed, notEnoughSlots, busy or unavailable.
+   * @throws BroadsideError notAllowed, noSuchAgents, notEnoughSlots, busy or unavailable.
    */
   async create(plan: Plan): Promise<RunSummary> {
     const { registry, runs, queue, gate } = this.#services;
@@ -138,8 +138,8 @@ export class RunService {
     }
     const never = whyNever(plan, registry.rooms());
     if (never !== undefined) {
-      const hint = `ask for ${plan.on === undefined ? 'fewer slots' : 'others'}, or start more agents`;
-      throw new BroadsideError('notEnoughSlots', never, { hint });
+      const wish = never.code === 'noSuchAgents' ? 'other labels' : 'fewer slots';
+      throw new BroadsideError(never.code, never.reason, { hint: `ask for ${wish}, or start more agents` });
     }
     if (this.#waiting.size >= LIMITS.maxQueuedRuns) {
       throw new BroadsideError('busy', `${this.#waiting.size} runs wait already`, {
