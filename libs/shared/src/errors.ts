@@ -15,6 +15,8 @@ export const ERROR_STATUS = {
   forbidden: 403,
   /** No such run or route. */
   notFound: 404,
+  /** There is such an address, and it is not for this method; the header Allow has those that it is for. */
+  methodNotAllowed: 405,
   /** The run cannot do that in its state. */
   conflict: 409,
   tooLarge: 413,
