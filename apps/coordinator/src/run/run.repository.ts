@@ -14,6 +14,7 @@ import {
   runStateSchema,
   type Shard,
   type ShardAttempt,
+  verdictSchema,
   shardSchema,
 } from '@broadside/shared';
 import { sql } from 'kysely';
@@ -111,7 +112,7 @@ export class RunRepository {
         ...(change.reason === undefined ? {} : { reason: storableText(change.reason) }),
         ...(change.startedAt === undefined ? {} : { started_at: change.startedAt }),
         ...(change.endedAt === undefined ? {} : { ended_at: change.endedAt }),
-        ...(change.report === undefined ? {} : { report: storableJson(change.report) }),
+        ...(change.report === undefined ? {} : reportColumns(change.report)),
         ...(change.notes === undefined ? {} : { notes: storableJson(change.notes) }),
       })
       .where('id', '=', runId);
@@ -187,16 +188,17 @@ export class RunRepository {
     }
   }
 
-  /** Newest first. */
+  /** Newest first. Reads no report, and of the plans only what a list shows: both may be large, and a list is long. */
   async list(limit: number): Promise<RunSummary[]> {
     const rows = await this.#store.db
       .selectFrom('runs')
-      .select(['id', 'state', 'reason', 'plan', 'created_at', 'started_at', 'ended_at'])
+      .select(['id', 'state', 'reason', 'created_at', 'started_at', 'ended_at', 'completed', 'verdict'])
+      .select([sql<string>`plan ->> 'target'`.as('target'), sql<string | null>`plan ->> 'name'`.as('name')])
       .orderBy('created_at', 'desc')
       .orderBy('id', 'desc')
       .limit(limit)
       .execute();
-    return rows.map((row) => summaryOf(row, planSchema.parse(row.plan)));
+    return rows.map(summaryOf);
   }
 
   /** The plan without its secrets: this is what leaves the coordinator. */
@@ -209,7 +211,8 @@ export class RunRepository {
     if (row === undefined) return undefined;
     const plan = redactPlan(planSchema.parse(row.plan));
     const report = row.report === null ? undefined : reportSchema.parse(row.report);
-    return { ...summaryOf(row, plan), plan, ...(report === undefined ? {} : { report }) };
+    const { target, name = null } = plan;
+    return { ...summaryOf({ ...row, target, name }), plan, ...(report === undefined ? {} : { report }) };
   }
 
   /** Runs that have not ended, oldest first. */
@@ -269,22 +272,36 @@ export class RunRepository {
   }
 }
 
+  readonly target: string;
+  readonly name: string | null;
 interface SummaryRow {
   readonly id: string;
   readonly state: string;
+  readonly completed: string | null;
+  readonly verdict: string | null;
   readonly reason: string | null;
   readonly created_at: Date;
   readonly started_at: Date | null;
   readonly ended_at: Date | null;
 }
 
-function summaryOf(row: SummaryRow, plan: Plan): RunSummary {
+function summaryOf(row: SummaryRow): RunSummary {
   return {
     id: row.id,
     state: runStateSchema.parse(row.state),
     ...(row.reason === null ? {} : { reason: row.reason }),
-    target: plan.target,
-    ...(plan.name === undefined ? {} : { name: plan.name }),
+    target: row.target,
+    ...(row.completed === null ? {} : { completed: Number(row.completed) }),
+    ...(row.verdict === null ? {} : { verdict: verdictSchema.shape.outcome.parse(row.verdict) }),
+  };
+}
+
+function reportColumns(report: Report) {
+  return {
+    report: storableJson(report),
+    completed: report.counters.completed,
+    verdict: report.verdict.outcome,
+    ...(row.name === null ? {} : { name: row.name }),
     createdAt: row.created_at.toISOString(),
     ...(row.started_at === null ? {} : { startedAt: row.started_at.toISOString() }),
     ...(row.ended_at === null ? {} : { endedAt: row.ended_at.toISOString() }),

@@ -23,8 +23,6 @@ import { RunQueue } from './run-queue.js';
 import type { RunHead, RunServices, StateMessage } from './run-services.js';
 import { ShardProgress } from './shard-progress.js';
 
-/** Runs in a list; older ones are found by their id. */
-const MAX_LISTED_RUNS = 200;
 /** How long the queue of an agent that has gone is kept. */
 const FORGET_AGENT_MS = 60_000;
 /** Time for running runs to end when the coordinator stops. */
@@ -166,8 +164,9 @@ export class RunService {
     return this.#summaryOf(run);
   }
 
-  async list(): Promise<RunSummary[]> {
-    const summaries = await this.#services.runs.list(MAX_LISTED_RUNS);
+  /** The newest; older ones are found by their id. */
+  async list(limit: number): Promise<RunSummary[]> {
+    const summaries = await this.#services.runs.list(limit);
     return summaries.map((summary) => ({ ...summary, ...this.#waiting.find(summary.id) }));
   }
 
