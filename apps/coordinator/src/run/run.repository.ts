@@ -1,5 +1,4 @@
 import {
-  BroadsideError,
   type Fatal,
   fatalSchema,
   isFinalState,
@@ -14,12 +13,13 @@ import {
   runStateSchema,
   type Shard,
   type ShardAttempt,
-  verdictSchema,
   shardSchema,
+  verdictSchema,
 } from '@broadside/shared';
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { byteBlock } from '../storage/byte-block.js';
+import { LostStoreError } from '../storage/lost-store.js';
 import { storableJson, storableText } from '../storage/storable-text.js';
 import type { Store } from '../storage/store.js';
 import type { StorePatience } from '../storage/store-patience.js';
@@ -90,14 +90,10 @@ export class RunRepository {
     this.#patience = patience;
   }
 
-  /** @throws BroadsideError unavailable where the store is gone: it may still take what nobody would find again. */
+  /** @throws LostStoreError where the store is gone: it may still take what nobody would find again. */
   async insert(run: NewRun): Promise<void> {
     const gone = this.#store.whyGone();
-    if (gone !== undefined) {
-      throw new BroadsideError('unavailable', `the coordinator has lost its store: ${gone}`, {
-        hint: 'put it back, or start the coordinator again',
-      });
-    }
+    if (gone !== undefined) throw new LostStoreError(gone);
     await this.#store.db
       .insertInto('runs')
       .values({ id: run.id, state: 'queued', plan: JSON.stringify(run.plan), created_at: run.createdAt })
@@ -272,17 +268,17 @@ export class RunRepository {
   }
 }
 
-  readonly target: string;
-  readonly name: string | null;
 interface SummaryRow {
   readonly id: string;
   readonly state: string;
-  readonly completed: string | null;
-  readonly verdict: string | null;
   readonly reason: string | null;
+  readonly target: string;
+  readonly name: string | null;
   readonly created_at: Date;
   readonly started_at: Date | null;
   readonly ended_at: Date | null;
+  readonly completed: string | null;
+  readonly verdict: string | null;
 }
 
 function summaryOf(row: SummaryRow): RunSummary {
@@ -291,6 +287,10 @@ function summaryOf(row: SummaryRow): RunSummary {
     state: runStateSchema.parse(row.state),
     ...(row.reason === null ? {} : { reason: row.reason }),
     target: row.target,
+    ...(row.name === null ? {} : { name: row.name }),
+    createdAt: row.created_at.toISOString(),
+    ...(row.started_at === null ? {} : { startedAt: row.started_at.toISOString() }),
+    ...(row.ended_at === null ? {} : { endedAt: row.ended_at.toISOString() }),
     ...(row.completed === null ? {} : { completed: Number(row.completed) }),
     ...(row.verdict === null ? {} : { verdict: verdictSchema.shape.outcome.parse(row.verdict) }),
   };
@@ -301,9 +301,5 @@ function reportColumns(report: Report) {
     report: storableJson(report),
     completed: report.counters.completed,
     verdict: report.verdict.outcome,
-    ...(row.name === null ? {} : { name: row.name }),
-    createdAt: row.created_at.toISOString(),
-    ...(row.started_at === null ? {} : { startedAt: row.started_at.toISOString() }),
-    ...(row.ended_at === null ? {} : { endedAt: row.ended_at.toISOString() }),
   };
 }
