@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startCoordinator } from '@broadside/coordinator';
 import {
+  errorBodySchema,
   LIVE_PROTOCOL,
   ROUTES,
   runSummarySchema,
@@ -82,8 +83,34 @@ describe('a door', () => {
     expect((await ask(`${url}/api/nothing`, 'GET')).status).toBe(401);
     expect((await ask(`${url}/api/nothing`, 'GET', holder('viewer'))).status).toBe(404);
     expect((await ask(url + ROUTES.runs, 'OPTIONS')).status).toBe(401);
-    expect((await ask(url + ROUTES.runs, 'PUT', holder('admin'), {})).status).toBe(404);
+    expect((await ask(url + ROUTES.runs, 'PUT', {}, {})).headers.get('allow')).toBeNull();
     expect((await ask(url + ROUTES.runs.toUpperCase(), 'GET')).status).toBe(401);
+  });
+
+  it('says to whoever may look what it can be asked for, and to no page of another site', async () => {
+    const viewer = holder('viewer');
+    const refused = await ask(url + ROUTES.runs, 'PUT', viewer, {});
+    expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST, OPTIONS']);
+    expect(errorBodySchema.parse(JSON.parse(refused.text)).error).toEqual({
+      code: 'methodNotAllowed',
+      message: 'PUT is not for this address; it takes GET, HEAD, POST, OPTIONS',
+    });
+    // Whether there is such a run makes no difference.
+    expect((await ask(url + NO_RUN, 'PATCH', viewer)).headers.get('allow')).toBe(
+      'GET, HEAD, DELETE, OPTIONS',
+    );
+    const head = await ask(url + ROUTES.tickets, 'HEAD', viewer);
+    expect([head.status, head.headers.get('allow'), head.text]).toEqual([405, 'POST, OPTIONS', '']);
+    const options = await ask(url + ROUTES.runs, 'OPTIONS', viewer);
+    expect([options.status, options.headers.get('allow'), options.text]).toEqual([
+      204,
+      'GET, HEAD, POST, OPTIONS',
+      '',
+    ]);
+    expect((await ask(`${url}/api/nothing`, 'OPTIONS', viewer)).status).toBe(404);
+    expect((await ask(url + ROUTES.healthz, 'DELETE')).status).toBe(405);
+    const foreign = await ask(url + ROUTES.runs, 'OPTIONS', { ...viewer, origin: 'http://evil.example' });
+    expect([foreign.status, foreign.headers.get('allow')]).toEqual([403, null]);
   });
 
   it('for agents is closed to people, and to everybody without a token', async () => {

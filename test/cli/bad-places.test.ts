@@ -87,3 +87,23 @@ describe('a working directory that was removed', () => {
     expect(result.exitCode).toBe(6);
   });
 });
+
+describe('a file for TLS', () => {
+  it.each([
+    [
+      ['serve', '--port', '0', '--tls-cert', '/dev/null', '--tls-key', '/dev/null'],
+      /^broadside: --tls-cert: /,
+    ],
+    [['runs', '--coordinator', 'https://127.0.0.1:9', '--ca', '/dev/null'], /^broadside: --ca: /],
+    [
+      ['ab', '--agents-at', 'https://127.0.0.1:9', '--coordinator-ca', '/dev/null', 'http://127.0.0.1:9/'],
+      /^broadside: --coordinator-ca: /,
+    ],
+  ])('that is empty is told by flag and name: %j', async (words, flag) => {
+    const result = await broadside(words);
+    expect(result.stderr).toMatch(flag);
+    expect(result.stderr).toMatch(/: \/dev\/null is empty; give a file with certificates .*\n$/);
+    expect(result.stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(result.exitCode).toBe(2);
+  });
+});

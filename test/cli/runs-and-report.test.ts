@@ -105,7 +105,7 @@ describe('what is wrong with the question', () => {
     [['report', 'no id'], 2, /^broadside: "no id" is no run id; `broadside runs` lists them\n$/],
     [['report', 'zz'], 5, /^broadside: there is no run zz…; `broadside runs` lists the newest/],
     [['report', '00000000-0000-4000-8000-000000000000'], 5, /there is no run 00000000-0000-4000-8000/],
-    [['runs', '--limit', '0'], 2, /^broadside: --limit "0": must be a whole number from 1 to 200\n$/],
+    [['runs', '--limit', '0'], 2, /^broadside: --limit "0": must be a whole number from 1 to 1000\n$/],
     [['runs', 'x'], 2, /^broadside: runs: unexpected argument "x"/],
   ])('is told of %j in one line', async (words, exitCode, line) => {
     const result = await broadside([...words, ...viewer]);

@@ -55,6 +55,32 @@ describe('a coordinator whose data directory', () => {
     }
     expect(lines.join('')).not.toMatch(TOO_MUCH);
   });
+
+  it('is removed under a run ends it at once, and says so in one line', async () => {
+    const { lines, logger } = recorded();
+    const under = await CoordinatorUnderTest.start({ dataDir: path, logger });
+    const gone =
+      `the coordinator has lost its store: the data directory ${path} was removed or moved away; ` +
+      'put it back, and start the coordinator again';
+    try {
+      let release: () => void = () => undefined;
+      const holdAfterFirst = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      const agent = await under.join({ agentId: 'one', slots: 1, holdAfterFirst });
+      const runId = await under.post(plan);
+      await agent.next((message) => message.kind === 'ack');
+      await rm(path, { recursive: true });
+      const ended = under.finished(runId);
+      release();
+      expect(await ended).toMatchObject({ state: 'failed', reason: gone });
+    } finally {
+      await under.coordinator.close();
+    }
+    const told = lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+    expect(told.filter((msg) => msg.startsWith(gone))).toEqual([`${gone}; runs are stopped until then`]);
+    expect(lines.join('')).not.toMatch(TOO_MUCH);
+  });
 });
 
 describe.runIf(canRun('postgres'))('a coordinator whose database server goes away', () => {

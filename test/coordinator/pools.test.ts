@@ -2,6 +2,7 @@
 import { type Agent, startAgent } from '@broadside/agent';
 import {
   type AgentSummary,
+  type AuditEntry,
   type ErrorBody,
   type Labels,
   type PlanInput,
@@ -129,18 +130,27 @@ describe.runIf(canRun('redis-server'))('runs that ask for a pool', () => {
   });
 
   it('refuses in one line what the agents that are there could never carry out', async () => {
-    const refused = async (wish: Partial<PlanInput>): Promise<{ status: number; message: string }> => {
+    const refused = async (wish: Partial<PlanInput>): Promise<ErrorBody['error'] & { status: number }> => {
       const { status, body } = await under.request<ErrorBody>('POST', ROUTES.runs, endless(wish));
-      return { status, message: body.error.message };
+      return { status, ...body.error };
     };
     expect(await refused({ on: { zone: 'asia' } })).toEqual({
       status: 422,
+      code: 'noSuchAgents',
+      hint: 'ask for other labels, or start more agents',
       message:
         'no agent has the labels that the plan wants (zone=asia); there are disk=fast, zone=eu | zone=eu | zone=us',
     });
     expect(await refused({ on: { zone: 'eu' }, slots: 3, connections: 3 })).toEqual({
       status: 422,
+      code: 'notEnoughSlots',
+      hint: 'ask for fewer slots, or start more agents',
       message: 'the plan wants 3 slots with zone=eu, the agents with them have 2',
     });
+    const { body: audit } = await under.request<AuditEntry[]>('GET', `${ROUTES.audit}?limit=2`);
+    expect(audit.map(({ action, result }) => `${action} ${result}`)).toEqual([
+      'run.create notEnoughSlots',
+      'run.create noSuchAgents',
+    ]);
   });
 });

@@ -181,6 +181,24 @@ describe('./broadside', () => {
     },
   );
 
+  it('tells in one line of too few open files, before Node or npm would end in a stack trace', async () => {
+    const few = async (limit: number, word: string) => {
+      const words = ['-c', `ulimit -n ${limit} && exec "$@"`, 'sh', join(checkout.folder, 'broadside'), word];
+      const { stdout, stderr, exitCode } = await runProcess('sh', words);
+      expect(stdout).toBe('');
+      expect(stderr).toMatch(/^broadside: only (\d+) open files are allowed here, .*: ulimit -n 65536 .*\n$/);
+      expect(stderr).toContain(` ${limit} `);
+      return exitCode;
+    };
+    for (const limit of [14, 18, 40, 63]) expect(await few(limit, '--version')).toBe(4);
+    expect(await few(18, 'ab')).toBe(24);
+    // Enough for Node, and not for an installation or a build.
+    expect(await few(64, 'run')).toBe(4);
+    await checkout.start();
+    const soft = ['-c', 'ulimit -S -n 18 && exec "$@"', 'sh', join(checkout.folder, 'broadside'), 'run'];
+    assertExitCode(await runProcess('sh', soft), 0);
+  });
+
   it('keeps its own cost within 30 ms beyond that of node', async () => {
     await checkout.start();
     const main = join(checkout.folder, 'apps/cli/dist/main.js');

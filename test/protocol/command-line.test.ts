@@ -236,11 +236,24 @@ describe.runIf(canRun('ab', 'nginx', 'openssl'))('the command over TLS and throu
     [
       ['--cert', '/nonexistent.pem', 'TLS'],
       6,
-      /^broadside: cannot read certificate \/nonexistent\.pem: no such file/,
+      /^broadside: --cert: cannot read \/nonexistent\.pem: no such file/,
     ],
-    [['--ca', '/dev/zero', 'TLS'], 6, /^broadside: cannot read CA certificates \/dev\/zero: /],
-    [['--key', 'FOLDER', '--cert', 'FOLDER', 'TLS'], 6, /^broadside: cannot read certificate /],
-    [['--cert', 'KEYFILE', '--key', 'KEYFILE', 'TLS'], 2, /^broadside: --cert: holds a private key/],
+    [['--ca', '/dev/zero', 'TLS'], 6, /^broadside: --ca: cannot read \/dev\/zero: larger than /],
+    [
+      ['--ca', '/dev/null', 'TLS'],
+      2,
+      /^broadside: --ca: \/dev\/null is empty; give a file with certificates/,
+    ],
+    [
+      ['--key', 'FOLDER', '--cert', 'FOLDER', 'TLS'],
+      6,
+      /^broadside: --cert: cannot read .*: it is a folder; /,
+    ],
+    [
+      ['--cert', 'KEYFILE', '--key', 'KEYFILE', 'TLS'],
+      2,
+      /^broadside: --cert: \S+ holds a private key, and no certificate; /,
+    ],
     [['--bind', '192.0.2.7', '-n', '1', '-c', '1', 'PLAIN'], 4, /^(?!broadside:)/],
   ])('says in one line what is wrong with %j', async (words, exitCode, line) => {
     places['FOLDER'] = certificates.folder;

@@ -90,6 +90,8 @@ describe.each(places)('a store $name', ({ isAvailable, kind, prepare }) => {
         reason: null,
         report: null,
         notes: null,
+        completed: null,
+        verdict: null,
       });
       const kept = await store.db.selectFrom('shards').selectAll().executeTakeFirstOrThrow();
       expect(kept).toEqual({
@@ -299,6 +301,7 @@ describe.runIf(canRun('initdb', 'postgres'))('an empty database on a server', ()
         { name: '0004-access' },
         { name: '0005-audit' },
         { name: '0006-settings' },
+        { name: '0007-run-summaries' },
       ]);
       await Promise.all(stores.map((store) => store.close()));
     } finally {

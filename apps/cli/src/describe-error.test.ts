@@ -21,7 +21,8 @@ describe('described errors', () => {
       text: 'broadside: bad port; choose another',
       exitCode: 2,
     });
-    expect(describeError(new BroadsideError('unavailable', 'gone'))).toMatchObject({ exitCode: 5 });
+    for (const code of ['unavailable', 'noSuchAgents', 'notEnoughSlots'] as const)
+      expect(describeError(new BroadsideError(code, 'gone'))).toMatchObject({ exitCode: 5 });
     expect(describeError(Object.assign(new Error('no store'), { name: 'StoreError' }))).toMatchObject({
       exitCode: 5,
     });

@@ -35,6 +35,7 @@ import { ShardSigner } from './safety/shard-signer.js';
 import { openSigningKeys, type SigningKeys } from './safety/signing-keys.js';
 import { targetRulesOf } from './safety/target-rules.js';
 import { ShardQueue } from './shard/shard-queue.js';
+import type { LostStoreError } from './storage/lost-store.js';
 import type { Store } from './storage/store.js';
 import { StorePatience } from './storage/store-patience.js';
 
@@ -78,7 +79,8 @@ export function buildParts(input: PartsInput): Parts {
   const { config, store, wiring, access, keys, log } = input;
   const events = new CoordinatorEvents();
   const registry = new AgentRegistry(systemClock);
-  const patience = new StorePatience({ log });
+  const onGone = (lost: LostStoreError): void => runs.storeLost(lost);
+  const patience = new StorePatience({ log, whyGone: () => store.whyGone(), onGone });
   const intervals = new IntervalRepository(store, patience);
   const writer = new IntervalWriter(intervals, log);
   const queue = new ShardQueue(wiring, new ShardSigner(keys.privateKey, systemClock), log);

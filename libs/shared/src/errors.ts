@@ -15,12 +15,16 @@ export const ERROR_STATUS = {
   forbidden: 403,
   /** No such run or route. */
   notFound: 404,
+  /** There is such an address, and it is not for this method; the header Allow has those that it is for. */
+  methodNotAllowed: 405,
   /** The run cannot do that in its state. */
   conflict: 409,
   tooLarge: 413,
   /** The body is in a character set that is not read. */
   unsupported: 415,
-  /** The plan asks for more slots than the cluster has. */
+  /** No agent of the cluster has the labels that the plan asks for. */
+  noSuchAgents: 422,
+  /** The plan asks for more slots than the cluster, or its agents with the labels, have. */
   notEnoughSlots: 422,
   /** Too many runs wait already, or too many wrong tokens came. */
   busy: 429,

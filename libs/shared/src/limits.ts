@@ -109,6 +109,8 @@ export const LIMITS = {
   maxCloseMs: 600_000,
   /** Seconds of a run that the report and the watchers see one by one; a longer run is folded. */
   maxReportSeconds: 3_600,
+  /** Runs in one answer. */
+  maxListedRuns: 1_000,
   /** Ended runs that a store keeps: unless it is told otherwise, and at most. */
   defaultKeptRuns: 1_000,
   maxKeptRuns: 100_000,

@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { LIMITS } from '@broadside/shared';
 import { describeFileError } from '../output/file-error.js';
+import { PEM_CERTIFICATE, PEM_KEY } from '../run/pem-file.js';
 import { readBoundedFile } from '../run/read-file.js';
 
 /** A client certificate chain and its key, each as PEM text. */
@@ -9,10 +10,6 @@ export interface ClientIdentity {
   readonly cert: string;
   readonly key: string;
 }
-
-const CERTIFICATE =
-  /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[\s\S]*?-----END [A-Z0-9 ]*CERTIFICATE-----/g;
-const KEY = /-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----[\s\S]*?-----END (?:[A-Z0-9]+ )*PRIVATE KEY-----/;
 
 /**
  * Reads the file of `-E`: certificates and a key in one PEM file, in any order.
@@ -25,9 +22,9 @@ export async function readIdentity(path: string): Promise<ClientIdentity | strin
   } catch (error) {
     return `unable to get certificate from '${path}': ${describeFileError(error)}`;
   }
-  const certificates = text.match(CERTIFICATE) ?? [];
+  const certificates = text.match(PEM_CERTIFICATE) ?? [];
   if (certificates.length === 0) return `unable to get certificate from '${path}': it holds none`;
-  const key = KEY.exec(text)?.[0];
+  const key = PEM_KEY.exec(text)?.[0];
   if (key === undefined) return `unable to get private key from '${path}': it holds none`;
   if (/ENCRYPTED/.test(key)) return `unable to get private key from '${path}': it is encrypted`;
   const identity = { cert: `${certificates.join('\n')}\n`, key: `${key}\n` };

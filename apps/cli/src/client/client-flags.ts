@@ -30,6 +30,6 @@ export async function clientOf(values: ClientValues): Promise<CoordinatorClient>
   // The address is judged before any file is read.
   coordinatorAddress(flag, url, undefined);
   const token = await tokenOf({ token: values.token, tokenFile: values['token-file'] }, 'BROADSIDE_TOKEN');
-  const ca = await trustedCertificates(values.ca);
+  const ca = await trustedCertificates('--ca', values.ca);
   return new CoordinatorClient({ ...coordinatorAddress(flag, url, token), ca });
 }

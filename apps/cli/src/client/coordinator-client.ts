@@ -45,17 +45,6 @@ export interface LiveEndpoint {
 /** The coordinator could not be reached or did not answer in time: worth another try, unlike a refusal. */
 export class UnreachableError extends CliError {}
 
-/** The coordinator answered, and does not do it. */
-export class RefusedError extends CliError {
-  /** Of HTTP. */
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(status === 400 ? EXIT.usage : EXIT.cluster, message);
-    this.status = status;
-  }
-}
-
 /** REST client of a coordinator. Every answer is checked against the schemas of libs/shared. */
 export class CoordinatorClient {
   readonly #address: CoordinatorAddress;
@@ -80,12 +69,12 @@ export class CoordinatorClient {
     return await this.#ask('POST', ROUTES.runs, runSummarySchema, JSON.stringify(plan));
   }
 
-  /** Newest first, as many as the coordinator lists. */
-  async listRuns(): Promise<RunSummary[]> {
-    return await this.#ask('GET', ROUTES.runs, runSummarySchema.array());
+  /** Newest first. @param limit at most so many. */
+  async listRuns(limit: number = LIMITS.maxListedRuns): Promise<RunSummary[]> {
+    return await this.#ask('GET', `${ROUTES.runs}?limit=${limit}`, runSummarySchema.array());
   }
 
-  /** @throws RefusedError with status 404 where it knows no such run. */
+  /** @throws CliError with EXIT.cluster where it knows no such run. */
   async readRun(runId: string): Promise<RunDetail> {
     return await this.#ask('GET', `${ROUTES.runs}/${runId}`, runDetailSchema);
   }
@@ -187,10 +176,8 @@ export class CoordinatorClient {
     const { message, hint } = parsed.data.error;
     // What is wrong with the token the coordinator has said; its hint is for those who write HTTP by hand.
     const advice = status === 401 ? this.#tokenAdvice() : hint;
-    return new RefusedError(
-      status,
-      `${this.url}: ${advice === undefined ? message : `${message}; ${advice}`}`,
-    );
+    const exitCode = status === 400 ? EXIT.usage : EXIT.cluster;
+    return new CliError(exitCode, `${this.url}: ${advice === undefined ? message : `${message}; ${advice}`}`);
   }
 }
 

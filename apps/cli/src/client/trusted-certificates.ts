@@ -1,17 +1,18 @@
-import { EXIT, LIMITS } from '@broadside/shared';
-import { CliError } from '../cli-error.js';
+import { LIMITS } from '@broadside/shared';
 import { fromEnvironment } from '../flags.js';
-import { readNamedFile } from '../run/read-file.js';
+import { readCertificates } from '../run/pem-file.js';
 
 /**
  * Certificates (PEM) that the coordinator's must come from: the file of a flag, else of BROADSIDE_CA. Undefined:
  * those that Node trusts.
- * @throws CliError with EXIT.file.
+ * @param name of the flag.
+ * @throws CliError with EXIT.file or EXIT.usage.
  */
-export async function trustedCertificates(flag: string | undefined): Promise<string | undefined> {
-  const file = flag ?? fromEnvironment('BROADSIDE_CA');
-  if (file === undefined) return undefined;
-  const text = (await readNamedFile('trusted certificates', file, LIMITS.maxCaBytes)).toString('utf8');
-  if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
-  throw new CliError(EXIT.file, `${file} holds no certificate in PEM form`);
+export async function trustedCertificates(
+  name: '--ca' | '--coordinator-ca',
+  file: string | undefined,
+): Promise<string | undefined> {
+  if (file !== undefined) return await readCertificates(name, file, LIMITS.maxCaBytes);
+  const named = fromEnvironment('BROADSIDE_CA');
+  return named === undefined ? undefined : await readCertificates('BROADSIDE_CA', named, LIMITS.maxCaBytes);
 }

@@ -47,7 +47,7 @@ export function chooseCluster(choice: ClusterChoice): () => Promise<OpenCluster>
   coordinatorAddress(flag, url, typedToken(remote.token));
   return async () => {
     const token = await tokenOf(remote, 'BROADSIDE_TOKEN');
-    const ca = await trustedCertificates(remote.caFile);
+    const ca = await trustedCertificates('--coordinator-ca', remote.caFile);
     return {
       address: { ...coordinatorAddress(flag, url, token), ca },
       isLasting: true,

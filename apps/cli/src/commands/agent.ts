@@ -67,7 +67,7 @@ export async function execute(words: readonly string[]): Promise<number> {
   if (token === undefined || token.text === '') {
     throw new CliError(EXIT.usage, 'agent: no join token; set BROADSIDE_JOIN_TOKEN or give --token-file');
   }
-  const ca = await trustedCertificates(values.ca);
+  const ca = await trustedCertificates('--ca', values.ca);
   const slots = given.wholeNumber('slots', { least: 1, most: LIMITS.maxShards });
   const transport = transportFlag(given.text('transport'), given.nameOf('transport'));
   const labels = parseLabels(values.label ?? []);

@@ -9,6 +9,7 @@ import { readFlags, refuseWords } from '../flags.js';
 import { help } from '../help/serve.help.js';
 import { type LogFormat, logFormatOf } from '../output/log-format.js';
 import { writeOut } from '../output/streams.js';
+import { readCertificates, readPrivateKey } from '../run/pem-file.js';
 import { StopSignals } from '../run/stop-signals.js';
 import { Settings } from '../settings.js';
 import { TARGET_FLAGS, targetRules } from '../target-flags.js';
@@ -109,8 +110,16 @@ export async function execute(words: readonly string[]): Promise<number> {
       '--transport: there are no slots here; give it to the agents (broadside agent --transport …)',
     );
   }
+  await checkTlsFiles(given);
   const logFormat = logFormatOf(given.text('logFormat'), given.nameOf('logFormat'));
   return await serve(settings, { slots, transport, logFormat });
+}
+
+/** The coordinator reads them again, and again when they change. @throws CliError with EXIT.file or EXIT.usage. */
+async function checkTlsFiles(given: Settings<'tlsCertFile' | 'tlsKeyFile'>): Promise<void> {
+  const [certFile, keyFile] = [given.text('tlsCertFile'), given.text('tlsKeyFile')];
+  if (certFile !== undefined) await readCertificates(given.nameOf('tlsCertFile'), certFile);
+  if (keyFile !== undefined) await readPrivateKey(given.nameOf('tlsKeyFile'), keyFile);
 }
 
 type Bound = 'maxRunRate' | 'maxRate' | 'maxRunConnections' | 'maxConnections' | 'keepRuns';

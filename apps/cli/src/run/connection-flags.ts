@@ -1,7 +1,7 @@
 import { LIMITS, numberOrText } from '@broadside/shared';
 import type { ReadFlags } from '../flags.js';
+import { readCertificates, readPrivateKey } from './pem-file.js';
 import type { PlanFile } from './plan-file.js';
-import { readNamedFile } from './read-file.js';
 
 /** Flags about how connections are made and what they go through. */
 export const CONNECTION_FLAGS = {
@@ -31,7 +31,7 @@ export type ConnectionValues = ReadFlags<typeof CONNECTION_FLAGS>['values'];
 
 /**
  * The fields of the plan that these flags give; TLS settings are added to those of the plan file.
- * @throws CliError with EXIT.file when a certificate or key cannot be read.
+ * @throws CliError with EXIT.file when a certificate or key cannot be read, with EXIT.usage when a file holds none.
  */
 export async function connectionPlanFields(
   values: ConnectionValues,
@@ -71,9 +71,9 @@ async function tlsFields(values: ConnectionValues): Promise<Record<string, unkno
   if (values['tls-min'] !== undefined) tls['minVersion'] = tlsVersionName(values['tls-min']);
   if (values['tls-max'] !== undefined) tls['maxVersion'] = tlsVersionName(values['tls-max']);
   if (values.ciphers !== undefined) tls['ciphers'] = values.ciphers;
-  if (values.cert !== undefined) tls['cert'] = await pemOf('certificate', values.cert);
-  if (values.key !== undefined) tls['key'] = await pemOf('key', values.key);
-  if (values.ca !== undefined) tls['ca'] = await pemOf('CA certificates', values.ca, LIMITS.maxCaBytes);
+  if (values.cert !== undefined) tls['cert'] = await readCertificates('--cert', values.cert);
+  if (values.key !== undefined) tls['key'] = await readPrivateKey('--key', values.key);
+  if (values.ca !== undefined) tls['ca'] = await readCertificates('--ca', values.ca, LIMITS.maxCaBytes);
   if (values['resume-sessions'] === true) tls['resumeSessions'] = true;
   return tls;
 }
@@ -82,11 +82,6 @@ async function tlsFields(values: ConnectionValues): Promise<Record<string, unkno
 function tlsVersionName(text: string): string {
   if (text === '1.0' || text === '1') return 'TLSv1';
   return /^1\.[123]$/.test(text) ? `TLSv${text}` : text;
-}
-
-async function pemOf(role: string, path: string, mostBytes: number = LIMITS.maxPemBytes): Promise<string> {
-  const bytes = await readNamedFile(role, path, mostBytes);
-  return bytes.toString('latin1');
 }
 
 /** Settings of the file that flags add to; anything that is not a map is left to the schema. */

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CliError } from '../cli-error.js';
 import { type RunRequest, readRunRequest } from './run-flags.js';
@@ -196,7 +197,7 @@ describe('mistakes of run', () => {
 
   it('say which of two files is missing by the name of its flag', async () => {
     const cert = join(folder, 'cert.pem');
-    await writeFile(cert, '-----BEGIN CERTIFICATE-----\n');
+    await writeFile(cert, rootCertificates[0] ?? '');
     expect((await refusalOf('--cert', cert, 'https://h/')).message).toBe(
       '--key: is missing: --cert and --key go together',
     );

@@ -1,6 +1,6 @@
 import { ROUTES } from '@broadside/shared';
 import { describe, expect, it } from 'vitest';
-import { neededRoleOf } from './route-roles.js';
+import { allowedMethodsOf, neededRoleOf } from './route-roles.js';
 
 describe('the table of routes', () => {
   it('finds a door however its address is written', () => {
@@ -29,6 +29,16 @@ describe('the table of routes', () => {
       [undefined, ''],
     ] as const) {
       expect(neededRoleOf(method, path), `${method} ${path}`).toBeUndefined();
+    }
+  });
+
+  it('knows what else an address may be asked for', () => {
+    expect(allowedMethodsOf(ROUTES.runs)).toEqual(['GET', 'HEAD', 'POST', 'OPTIONS']);
+    expect(allowedMethodsOf(`${ROUTES.runs}/some-id/`)).toEqual(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
+    expect(allowedMethodsOf(ROUTES.tickets)).toEqual(['POST', 'OPTIONS']);
+    expect(allowedMethodsOf(ROUTES.healthz)).toEqual(['GET', 'HEAD', 'OPTIONS']);
+    for (const path of ['/api/nothing', ROUTES.agentSocket, ROUTES.live, '*', '']) {
+      expect(allowedMethodsOf(path), path).toEqual([]);
     }
   });
 });

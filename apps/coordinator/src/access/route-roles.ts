@@ -45,6 +45,17 @@ export function neededRoleOf(method: string | undefined, path: string): RouteRol
   return ROUTE_ROLES.find((route) => route.method === asked && matches(route.path, path))?.needs;
 }
 
+/**
+ * What an address may be asked for, as the header Allow says it (RFC 9110 10.2.1); empty where there is no such
+ * address. A WebSocket alone makes none: without an upgrade there is nothing at it.
+ * @param path in lower case.
+ */
+export function allowedMethodsOf(path: string): readonly string[] {
+  const asked = ROUTE_ROLES.filter((route) => route.method !== 'UPGRADE' && matches(route.path, path));
+  if (asked.length === 0) return [];
+  return [...asked.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS'];
+}
+
 function matches(pattern: string, path: string): boolean {
   const wanted = pattern.split('/');
   // Nest takes one slash at the end as no difference.

@@ -102,14 +102,16 @@ function runPaths(): Paths {
           'conflict',
           'tooLarge',
           'unsupported',
+          'noSuchAgents',
           'notEnoughSlots',
           'busy',
           'unavailable',
         ],
       }),
       get: operation('Runs, newest first', {
-        success: [200, 'At most 200 runs', arrayOf('RunSummary')],
-        errors: ['unauthorized'],
+        query: ['limit'],
+        success: [200, 'At most `limit` runs (200)', arrayOf('RunSummary')],
+        errors: ['invalid', 'unauthorized'],
       }),
     },
     [`${ROUTES.runs}/{id}`]: {
@@ -147,12 +149,8 @@ function accessPaths(): Paths {
       }),
     },
     [ROUTES.audit]: {
-      parameters: ['limit', 'before'].map((name) => ({
-        name,
-        in: 'query',
-        schema: { type: 'integer', minimum: 1 },
-      })),
       get: operation('Who did what, newest first', {
+        query: ['limit', 'before'],
         success: [
           200,
           'At most `limit` lines, older than the one with the id `before`',
@@ -199,6 +197,8 @@ function jsonSchemaOf(name: string, schema: z.ZodType): JsonValue {
 }
 
 interface OperationParts {
+  /** Whole numbers that may stand in the query. */
+  readonly query?: readonly string[];
   readonly body?: SchemaName;
   readonly success: readonly [status: number, description: string, schema: JsonValue];
   readonly errors: readonly ErrorCode[];
@@ -212,9 +212,14 @@ function operation(summary: string, parts: OperationParts): JsonValue {
   ]);
   return {
     summary,
+    ...(parts.query === undefined ? {} : { parameters: queryParameters(parts.query) }),
     ...(parts.body === undefined ? {} : { requestBody: { required: true, content: json(ref(parts.body)) } }),
     responses: { [status]: { description, content: json(schema) }, ...Object.fromEntries(errors) },
   };
+}
+
+function queryParameters(names: readonly string[]): JsonValue {
+  return names.map((name) => ({ name, in: 'query', schema: { type: 'integer', minimum: 1 } }));
 }
 
 function json(schema: JsonValue): JsonValue {

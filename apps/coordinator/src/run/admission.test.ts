@@ -115,17 +115,26 @@ describe('admission', () => {
 
   it('knows a wish that no waiting can fulfil', () => {
     const wish = { connections: 10 };
-    expect(whyNever({ ...wish, slots: 5 }, agents)).toBe('the plan wants 5 slots, the cluster has 4');
+    expect(whyNever({ ...wish, slots: 5 }, agents)).toEqual({
+      code: 'notEnoughSlots',
+      reason: 'the plan wants 5 slots, the cluster has 4',
+    });
     expect(whyNever({ ...wish, slots: 4 }, agents)).toBeUndefined();
     expect(whyNever(wish, agents)).toBeUndefined();
     expect(whyNever({ ...wish, slots: 5 }, [])).toBeUndefined();
-    expect(whyNever({ ...wish, on: { zone: 'asia' } }, zoned)).toBe(
-      'no agent has the labels that the plan wants (zone=asia); there are zone=eu | zone=us',
-    );
-    expect(whyNever({ ...wish, on: { zone: 'asia' } }, agents)).toMatch(/; none has any$/);
-    expect(whyNever({ ...wish, on: { zone: 'eu' }, slots: 3 }, zoned)).toBe(
-      'the plan wants 3 slots with zone=eu, the agents with them have 2',
-    );
+    expect(whyNever({ ...wish, on: { zone: 'eu' }, slots: 3 }, zoned)).toEqual({
+      code: 'notEnoughSlots',
+      reason: 'the plan wants 3 slots with zone=eu, the agents with them have 2',
+    });
+  });
+
+  it('tells labels that no agent has from too few slots', () => {
+    const wish = { connections: 10, on: { zone: 'asia' } };
+    expect(whyNever(wish, zoned)).toEqual({
+      code: 'noSuchAgents',
+      reason: 'no agent has the labels that the plan wants (zone=asia); there are zone=eu | zone=us',
+    });
+    expect(whyNever(wish, agents)?.reason).toMatch(/; none has any$/);
   });
 });
 

@@ -6,7 +6,7 @@
  * pools share an agent, so that a large one is never starved by small ones; runs of other pools pass by. A run
  * that the agents of its pool could not carry out, even if all were free, holds nobody up.
  */
-import { formatCounted, hasLabels, type Labels, labelsText } from '@broadside/shared';
+import { type ErrorCode, formatCounted, hasLabels, type Labels, labelsText } from '@broadside/shared';
 import { assignShards, type SlotOffer, type SlotWish, shardCountFor } from '../shard/shard-planner.js';
 
 /** What a run asks of the cluster. */
@@ -110,26 +110,34 @@ function reasonToWait(run: WaitingRun, pool: readonly AgentRoom[], ahead: number
   return run.canStart ? undefined : 'is being stored';
 }
 
+/** Why a run can never start, and the code that it is refused with. */
+export interface WhyNever {
+  readonly code: Extract<ErrorCode, 'noSuchAgents' | 'notEnoughSlots'>;
+  /** One line. */
+  readonly reason: string;
+}
+
 /**
- * Why no waiting can help, in one line; undefined where it can. Where no agent is connected at all some may still
+ * Why no waiting can help; undefined where it can. Where no agent is connected at all some may still
  * come, as they do when a cluster is started.
  */
-export function whyNever(wish: RunWish, agents: readonly AgentRoom[]): string | undefined {
+export function whyNever(wish: RunWish, agents: readonly AgentRoom[]): WhyNever | undefined {
   if (agents.length === 0) return undefined;
   const pool = poolOf(wish, agents);
+  const labels = labelsText(wish.on ?? {});
+  if (pool.length === 0) {
+    const reason = `no agent has the labels that the plan wants (${labels}); ${labelsThere(agents)}`;
+    return { code: 'noSuchAgents', reason };
+  }
   const slots = slotsIn(pool);
   const wanted = wish.slots ?? 1;
-  if (wish.on === undefined) {
-    return slots < wanted
-      ? `the plan wants ${formatCounted(wanted, 'slot')}, the cluster has ${slots}`
-      : undefined;
-  }
-  const labels = labelsText(wish.on);
-  if (pool.length === 0)
-    return `no agent has the labels that the plan wants (${labels}); ${labelsThere(agents)}`;
-  return slots < wanted
-    ? `the plan wants ${formatCounted(wanted, 'slot')} with ${labels}, the agents with them have ${slots}`
-    : undefined;
+  if (slots >= wanted) return undefined;
+  const wants = `the plan wants ${formatCounted(wanted, 'slot')}`;
+  const reason =
+    wish.on === undefined
+      ? `${wants}, the cluster has ${slots}`
+      : `${wants} with ${labels}, the agents with them have ${slots}`;
+  return { code: 'notEnoughSlots', reason };
 }
 
 /** Sets of labels that one line spells out. */

@@ -1,4 +1,5 @@
 /** The end of a run: from everything that is known of it to its final state and report. */
+import { LostStoreError } from '../storage/lost-store.js';
 import type { RunChange } from './run.repository.js';
 import type { RunParts } from './run-parts.js';
 import { reportOf } from './run-report.js';
@@ -42,6 +43,8 @@ export async function judgeRun(run: RunParts): Promise<RunChange> {
     });
     return { ...ending, endedAt, report };
   } catch (error) {
+    // What the store held of it is gone, and that is told already.
+    if (error instanceof LostStoreError) return { state: 'failed', reason: error.sentence, endedAt };
     services.log.error({ err: error, run: head.id }, 'a report could not be made');
     return { state: 'failed', reason: 'the report could not be made; the log has the details', endedAt };
   }

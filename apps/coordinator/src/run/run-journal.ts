@@ -1,4 +1,5 @@
 import type { RunState } from '@broadside/shared';
+import { LostStoreError } from '../storage/lost-store.js';
 import type { RunChange } from './run.repository.js';
 import type { RunNotes } from './run-notes.js';
 import type { RunServices, StateMessage } from './run-services.js';
@@ -120,6 +121,8 @@ export class RunJournal {
     const { runId, services } = this.#options;
     this.#openBatch = undefined;
     this.#saving = this.#saving.then(write).catch((error: unknown) => {
+      // That is told once, and for all that is written.
+      if (error instanceof LostStoreError) return;
       services.log.error({ err: error, run: runId }, 'a state could not be stored');
     });
   }

@@ -1,5 +1,13 @@
-import { createRunSchema, type Plan, ROUTES, type RunDetail, type RunSummary } from '@broadside/shared';
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
+import {
+  createRunSchema,
+  type Plan,
+  ROUTES,
+  type RunDetail,
+  type RunQuery,
+  type RunSummary,
+  runQuerySchema,
+} from '@broadside/shared';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
 import { CallerOf } from '../access/caller.js';
 import type { Caller } from '../access/principal.js';
 import { AuditLog } from '../audit/audit-log.js';
@@ -27,8 +35,8 @@ export class RunController {
   }
 
   @Get()
-  list(): Promise<RunSummary[]> {
-    return this.#runs.list();
+  list(@Query({ schema: runQuerySchema }) { limit }: RunQuery): Promise<RunSummary[]> {
+    return this.#runs.list(limit);
   }
 
   @Get(':id')

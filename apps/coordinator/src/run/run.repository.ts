@@ -1,5 +1,4 @@
 import {
-  BroadsideError,
   type Fatal,
   fatalSchema,
   isFinalState,
@@ -15,10 +14,12 @@ import {
   type Shard,
   type ShardAttempt,
   shardSchema,
+  verdictSchema,
 } from '@broadside/shared';
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { byteBlock } from '../storage/byte-block.js';
+import { LostStoreError } from '../storage/lost-store.js';
 import { storableJson, storableText } from '../storage/storable-text.js';
 import type { Store } from '../storage/store.js';
 import type { StorePatience } from '../storage/store-patience.js';
@@ -89,14 +90,10 @@ export class RunRepository {
     this.#patience = patience;
   }
 
-  /** @throws BroadsideError unavailable where the store is gone: it may still take what nobody would find again. */
+  /** @throws LostStoreError where the store is gone: it may still take what nobody would find again. */
   async insert(run: NewRun): Promise<void> {
     const gone = this.#store.whyGone();
-    if (gone !== undefined) {
-      throw new BroadsideError('unavailable', `the coordinator has lost its store: ${gone}`, {
-        hint: 'put it back, or start the coordinator again',
-      });
-    }
+    if (gone !== undefined) throw new LostStoreError(gone);
     await this.#store.db
       .insertInto('runs')
       .values({ id: run.id, state: 'queued', plan: JSON.stringify(run.plan), created_at: run.createdAt })
@@ -111,7 +108,7 @@ export class RunRepository {
         ...(change.reason === undefined ? {} : { reason: storableText(change.reason) }),
         ...(change.startedAt === undefined ? {} : { started_at: change.startedAt }),
         ...(change.endedAt === undefined ? {} : { ended_at: change.endedAt }),
-        ...(change.report === undefined ? {} : { report: storableJson(change.report) }),
+        ...(change.report === undefined ? {} : reportColumns(change.report)),
         ...(change.notes === undefined ? {} : { notes: storableJson(change.notes) }),
       })
       .where('id', '=', runId);
@@ -187,16 +184,17 @@ export class RunRepository {
     }
   }
 
-  /** Newest first. */
+  /** Newest first. Reads no report, and of the plans only what a list shows: both may be large, and a list is long. */
   async list(limit: number): Promise<RunSummary[]> {
     const rows = await this.#store.db
       .selectFrom('runs')
-      .select(['id', 'state', 'reason', 'plan', 'created_at', 'started_at', 'ended_at'])
+      .select(['id', 'state', 'reason', 'created_at', 'started_at', 'ended_at', 'completed', 'verdict'])
+      .select([sql<string>`plan ->> 'target'`.as('target'), sql<string | null>`plan ->> 'name'`.as('name')])
       .orderBy('created_at', 'desc')
       .orderBy('id', 'desc')
       .limit(limit)
       .execute();
-    return rows.map((row) => summaryOf(row, planSchema.parse(row.plan)));
+    return rows.map(summaryOf);
   }
 
   /** The plan without its secrets: this is what leaves the coordinator. */
@@ -209,7 +207,8 @@ export class RunRepository {
     if (row === undefined) return undefined;
     const plan = redactPlan(planSchema.parse(row.plan));
     const report = row.report === null ? undefined : reportSchema.parse(row.report);
-    return { ...summaryOf(row, plan), plan, ...(report === undefined ? {} : { report }) };
+    const { target, name = null } = plan;
+    return { ...summaryOf({ ...row, target, name }), plan, ...(report === undefined ? {} : { report }) };
   }
 
   /** Runs that have not ended, oldest first. */
@@ -273,20 +272,34 @@ interface SummaryRow {
   readonly id: string;
   readonly state: string;
   readonly reason: string | null;
+  readonly target: string;
+  readonly name: string | null;
   readonly created_at: Date;
   readonly started_at: Date | null;
   readonly ended_at: Date | null;
+  readonly completed: string | null;
+  readonly verdict: string | null;
 }
 
-function summaryOf(row: SummaryRow, plan: Plan): RunSummary {
+function summaryOf(row: SummaryRow): RunSummary {
   return {
     id: row.id,
     state: runStateSchema.parse(row.state),
     ...(row.reason === null ? {} : { reason: row.reason }),
-    target: plan.target,
-    ...(plan.name === undefined ? {} : { name: plan.name }),
+    target: row.target,
+    ...(row.name === null ? {} : { name: row.name }),
     createdAt: row.created_at.toISOString(),
     ...(row.started_at === null ? {} : { startedAt: row.started_at.toISOString() }),
     ...(row.ended_at === null ? {} : { endedAt: row.ended_at.toISOString() }),
+    ...(row.completed === null ? {} : { completed: Number(row.completed) }),
+    ...(row.verdict === null ? {} : { verdict: verdictSchema.shape.outcome.parse(row.verdict) }),
+  };
+}
+
+function reportColumns(report: Report) {
+  return {
+    report: storableJson(report),
+    completed: report.counters.completed,
+    verdict: report.verdict.outcome,
   };
 }

@@ -13,32 +13,29 @@ import {
   slotWeights,
   splitPlan,
 } from '@broadside/shared';
+import type { LostStoreError } from '../storage/lost-store.js';
 import { isStorable } from '../storage/storable-text.js';
 import { whyNever } from './admission.js';
 import { NamedTimers } from './named-timers.js';
 import { restoredShards } from './restored-shards.js';
-import type { RunChange, UnfinishedRun } from './run.repository.js';
+import type { UnfinishedRun } from './run.repository.js';
 import { RunExecution } from './run-execution.js';
 import { RunQueue } from './run-queue.js';
 import type { RunHead, RunServices, StateMessage } from './run-services.js';
 import { ShardProgress } from './shard-progress.js';
+import { detailOfEnd, UnstoredEnds } from './unstored-ends.js';
 
-/** Runs in a list; older ones are found by their id. */
-const MAX_LISTED_RUNS = 200;
 /** How long the queue of an agent that has gone is kept. */
 const FORGET_AGENT_MS = 60_000;
 /** Time for running runs to end when the coordinator stops. */
 const SHUTDOWN_TIMEOUT_MS = 5_000;
-
-/** Ends kept in memory because the store would not take them; the oldest go first. */
-const MAX_UNSTORED_ENDS = 20;
 
 /** What happens in which order to all runs: takes them in, admits them, hands them what happens. */
 export class RunService {
   readonly #services: RunServices;
   readonly #waiting: RunQueue;
   readonly #executions = new Map<string, RunExecution>();
-  readonly #unstoredEnds = new Map<string, RunChange>();
+  readonly #unstoredEnds = new UnstoredEnds();
   readonly #forgetTimers: NamedTimers;
   #isAccepting = false;
 
@@ -125,7 +122,7 @@ export class RunService {
 
   /**
    * Takes a plan in; it starts as soon as it gets its slots.
-   * @throws BroadsideError notAllowed, notEnoughSlots, busy or unavailable.
+   * @throws BroadsideError notAllowed, noSuchAgents, notEnoughSlots, busy or unavailable.
    */
   async create(plan: Plan): Promise<RunSummary> {
     const { registry, runs, queue, gate } = this.#services;
@@ -138,8 +135,8 @@ export class RunService {
     }
     const never = whyNever(plan, registry.rooms());
     if (never !== undefined) {
-      const hint = `ask for ${plan.on === undefined ? 'fewer slots' : 'others'}, or start more agents`;
-      throw new BroadsideError('notEnoughSlots', never, { hint });
+      const wish = never.code === 'noSuchAgents' ? 'other labels' : 'fewer slots';
+      throw new BroadsideError(never.code, never.reason, { hint: `ask for ${wish}, or start more agents` });
     }
     if (this.#waiting.size >= LIMITS.maxQueuedRuns) {
       throw new BroadsideError('busy', `${this.#waiting.size} runs wait already`, {
@@ -166,18 +163,23 @@ export class RunService {
     return this.#summaryOf(run);
   }
 
-  async list(): Promise<RunSummary[]> {
-    const summaries = await this.#services.runs.list(MAX_LISTED_RUNS);
+  /** The newest; older ones are found by their id. */
+  async list(limit: number): Promise<RunSummary[]> {
+    const summaries = await this.#services.runs.list(limit);
     return summaries.map((summary) => ({ ...summary, ...this.#waiting.find(summary.id) }));
   }
 
   /** @throws BroadsideError notFound */
   async get(runId: string): Promise<RunDetail> {
+    const { head, unstoredEnd } = this.#executions.get(runId) ?? {};
+    if (head !== undefined && unstoredEnd !== undefined) return detailOfEnd(head, unstoredEnd);
+    const kept = this.#unstoredEnds.find(runId);
+    if (kept !== undefined) return kept;
     // What is no id was never given to a run, and the store could not even be asked for all of it.
     const isId = runIdSchema.safeParse(runId).success;
     const detail = isId ? await this.#services.runs.find(runId) : undefined;
     if (detail === undefined) throw noSuchRun(runId);
-    return { ...detail, ...this.#waiting.find(runId), ...this.#unstoredEnd(runId) };
+    return { ...detail, ...this.#waiting.find(runId) };
   }
 
   /**
@@ -215,6 +217,12 @@ export class RunService {
     for (const execution of this.#executions.values()) {
       execution.warn(`lost the queue's Redis at ${where} for a time: what ran went on, the rest waited`);
     }
+  }
+
+  /** What runs is stopped: nothing of it is kept any more, and a queue in the same store hands nothing over. */
+  storeLost(lost: LostStoreError): void {
+    this.#services.log.error(`${lost.sentence}; runs are stopped until then`);
+    for (const execution of this.#executions.values()) execution.stop(lost.message);
   }
 
   /** Stops everything that runs, at once, and what waits. @returns how many runs that ends. */
@@ -338,7 +346,7 @@ export class RunService {
     this.#executions.set(id, execution);
     void execution.ended.then(() => {
       this.#executions.delete(id);
-      if (execution.unstoredEnd !== undefined) this.#keepEnd(id, execution.unstoredEnd);
+      if (execution.unstoredEnd !== undefined) this.#unstoredEnds.keep(execution.head, execution.unstoredEnd);
       for (const { agentId, shard } of execution.attempts) registry.release(agentId, shard);
       log.info({ run: id }, `run ${execution.state}`);
       this.#admit();
@@ -351,25 +359,6 @@ export class RunService {
     await this.#services.runs.change(run.id, { state, reason, endedAt: new Date() });
     this.#services.events.emit('live-message', { kind: 'state', runId: run.id, state, reason });
     this.#admit();
-  }
-
-  #keepEnd(runId: string, end: RunChange): void {
-    this.#unstoredEnds.set(runId, end);
-    const [oldest] = this.#unstoredEnds.keys();
-    if (this.#unstoredEnds.size > MAX_UNSTORED_ENDS && oldest !== undefined)
-      this.#unstoredEnds.delete(oldest);
-  }
-
-  #unstoredEnd(runId: string): Partial<RunDetail> {
-    const end = this.#unstoredEnds.get(runId) ?? this.#executions.get(runId)?.unstoredEnd;
-    if (end === undefined) return {};
-    const { state, reason, endedAt, report } = end;
-    return {
-      state,
-      ...(reason === undefined ? {} : { reason }),
-      ...(endedAt === undefined ? {} : { endedAt: endedAt.toISOString() }),
-      ...(report === undefined ? {} : { report }),
-    };
   }
 
   #summaryOf(run: RunHead): RunSummary {

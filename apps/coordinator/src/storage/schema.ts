@@ -21,6 +21,9 @@ export interface RunsTable {
   report: NullableJsonColumn;
   /** What is known of an unfinished run beside its shards and intervals: what a restart has to go on with. */
   notes: NullableJsonColumn;
+  /** Of the report, for lists of runs: complete requests (`pg` reads them as text), and the verdict's outcome. */
+  completed: ColumnType<string | null, number | null | undefined, number | null>;
+  verdict: ColumnType<string | null, string | null | undefined, string | null>;
 }
 
 /** One row per attempt at a shard. */

@@ -1,6 +1,7 @@
 import { LIMITS } from '@broadside/shared';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
+import { LostStoreError } from './lost-store.js';
 import { isPassing, StorePatience } from './store-patience.js';
 
 const log = pino({ level: 'silent' });
@@ -38,6 +39,35 @@ describe('the patience with the store', () => {
     const wrong = Object.assign(new Error('duplicate key'), { code: '23505' });
     await expect(patience.ask('a report', () => Promise.reject(wrong))).rejects.toBe(wrong);
     expect(spentMs()).toBe(0);
+  });
+
+  it('ends at once where the store is gone for good, and tells that once', async () => {
+    const told: string[] = [];
+    const pause = () => Promise.reject(new Error('waited'));
+    const patience = new StorePatience({
+      log,
+      pause,
+      whyGone: () => 'the data directory /d was removed or moved away',
+      onGone: (lost) => told.push(lost.sentence),
+    });
+    const query = () => Promise.resolve('stored');
+    for (let i = 0; i < 2; i++) await expect(patience.ask('a report', query)).rejects.toThrow(LostStoreError);
+    expect(told).toEqual([
+      'the coordinator has lost its store: the data directory /d was removed or moved away; ' +
+        'put it back, and start the coordinator again',
+    ]);
+  });
+
+  it('ends where the store goes while it is waited for, and asks again when it is put back', async () => {
+    let gone: string | undefined;
+    const patience = new StorePatience({ log, whyGone: () => gone, pause: () => Promise.resolve() });
+    const query = () => {
+      gone = 'it was moved';
+      return Promise.reject(away);
+    };
+    await expect(patience.ask('a report', query)).rejects.toMatchObject({ cause: away });
+    gone = undefined;
+    expect(await patience.ask('a report', () => Promise.resolve('stored'))).toBe('stored');
   });
 
   it('tells what passes from what does not', () => {

@@ -5,22 +5,34 @@
 import { LIMITS } from '@broadside/shared';
 import type { Logger } from 'pino';
 import { FailureLog } from '../failure-log.js';
+import { LostStoreError } from './lost-store.js';
 
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 2_000;
 
 export interface PatienceOptions {
   readonly log: Logger;
+  /** Why the store is lost for good, as `Store.whyGone` says it. */
+  readonly whyGone?: () => string | undefined;
+  /** Told when that is found, once as long as it lasts. */
+  readonly onGone?: (lost: LostStoreError) => void;
   readonly nowMs?: () => number;
   readonly pause?: (ms: number) => Promise<void>;
 }
 
 export class StorePatience {
   readonly #failures: FailureLog;
+  readonly #whyGone: () => string | undefined;
+  readonly #onGone: (lost: LostStoreError) => void;
   readonly #nowMs: () => number;
   readonly #pause: (ms: number) => Promise<void>;
+  #isGone = false;
 
-  constructor({ log, nowMs = () => performance.now(), pause = paused }: PatienceOptions) {
+  constructor(options: PatienceOptions) {
+    const { log, nowMs = () => performance.now(), pause = paused } = options;
+    const { whyGone = () => undefined, onGone = () => undefined } = options;
+    this.#whyGone = whyGone;
+    this.#onGone = onGone;
     this.#failures = new FailureLog(log, nowMs);
     this.#nowMs = nowMs;
     this.#pause = pause;
@@ -29,19 +41,37 @@ export class StorePatience {
   /**
    * Asks again until the store answers. What is asked must do no harm when it is done twice: the answer to the first
    * time may be what got lost.
-   * @throws what the store said last, after `LIMITS.storePatienceMs`, or at once where waiting cannot help.
+   * @throws what the store said last, after `LIMITS.storePatienceMs`, or at once where waiting cannot help:
+   *   LostStoreError where the store is gone.
    */
   async ask<T>(what: string, query: () => Promise<T>): Promise<T> {
+    this.#assertThere();
     const deadlineMs = this.#nowMs() + LIMITS.storePatienceMs;
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
       try {
         return await query();
       } catch (error) {
+        this.#assertThere(error);
         if (!isPassing(error) || this.#nowMs() + pauseMs > deadlineMs) throw error;
         this.#failures.warn(error, `the store did not take ${what}; trying again`);
       }
       await this.#pause(pauseMs);
     }
+  }
+
+  /** Files that are open take what is written for a while after they were removed, and nobody finds it again. */
+  #assertThere(cause?: unknown): void {
+    const gone = this.#whyGone();
+    if (gone === undefined) {
+      this.#isGone = false;
+      return;
+    }
+    const lost = new LostStoreError(gone, cause);
+    if (!this.#isGone) {
+      this.#isGone = true;
+      this.#onGone(lost);
+    }
+    throw lost;
   }
 }
 

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { LIMITS } from '../limits.js';
 import { labelsSchema } from '../plan/labels.js';
 import { planSchema } from '../plan/plan.schema.js';
 import { redactedFields } from '../plan/redact-plan.js';
 import { agentIdSchema, runIdSchema } from '../plan/shard.schema.js';
 import { REDACTED } from '../plan/tls.schema.js';
-import { reportSchema } from '../report/report.schema.js';
+import { reportSchema, verdictSchema } from '../report/report.schema.js';
 import { runStateSchema } from './live-message.js';
 import { machineSchema } from './machine.schema.js';
 import { slotStrengthFields } from './slot-strength.js';
@@ -47,8 +48,17 @@ export const runSummarySchema = z.object({
   createdAt: z.string(),
   startedAt: z.string().optional(),
   endedAt: z.string().optional(),
+  /** Of the report, where there is one: complete requests. */
+  completed: z.int().min(0).optional(),
+  verdict: verdictSchema.shape.outcome.optional(),
 });
 export type RunSummary = z.infer<typeof runSummarySchema>;
+
+/** What `GET` of the runs is asked: so many, the newest first. */
+export const runQuerySchema = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(LIMITS.maxListedRuns).default(200),
+});
+export type RunQuery = z.infer<typeof runQuerySchema>;
 
 export const runDetailSchema = runSummarySchema.extend({
   plan: planSchema,

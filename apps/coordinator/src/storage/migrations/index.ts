@@ -5,6 +5,7 @@ import { plainFramesMigration } from './0003-plain-frames.js';
 import { accessMigration } from './0004-access.js';
 import { auditMigration } from './0005-audit.js';
 import { settingsMigration } from './0006-settings.js';
+import { runSummariesMigration } from './0007-run-summaries.js';
 
 /** All migrations by name, in the order of their names. Never change one that was released: add another. */
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -14,6 +15,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0004-access': accessMigration,
   '0005-audit': auditMigration,
   '0006-settings': settingsMigration,
+  '0007-run-summaries': runSummariesMigration,
 };
 
 /** The name of the newest migration: the version of the schema that this code works with. */
