@@ -11,6 +11,7 @@ function lose(canResume: boolean, arrived: Promise<void>): Promise<void>[] {
     orders: { startAtUs: undefined },
     books: { settled: () => arrived },
     journal: { storeAfter: (done: Promise<void>) => awaited.push(done) },
+    timers: { arm: () => undefined },
   };
   const shard: Partial<Shard> = { runId: 'r', shardIndex: 0, attempt: 1, requests: 10 };
   // Nobody is to take over, so nothing else is asked for.
