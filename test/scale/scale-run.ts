@@ -72,7 +72,7 @@ export interface CoordinatorCost {
 }
 
 /** How long the run and its acknowledgements may take: so many times its own length, and this. */
-const OVERRUN_FACTOR = 3;
+const OVERRUN_FACTOR = 8;
 const OVERRUN_MS = 60_000;
 /** A busy coordinator may take long to leave, and a profile to be written. */
 const STOP_TIMEOUT_MS = 60_000;

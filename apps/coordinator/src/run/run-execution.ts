@@ -25,6 +25,7 @@ import type { RunNotes } from './run-notes.js';
 import { createRunParts, isOfStart, isOver, type RunControl, type RunParts } from './run-parts.js';
 import { restoreParts } from './run-restore.js';
 import type { RunHead, RunServices, StateMessage } from './run-services.js';
+import { DoneWith } from './run-shards.js';
 import { RunStart, stopInstantOf } from './run-start.js';
 import { takeEnding } from './shard-ending.js';
 import type { ShardProgress } from './shard-progress.js';
@@ -48,6 +49,9 @@ export class RunExecution {
   /** When an interval was taken last, or the closing began. */
   #heardAtMs = 0;
   #hasWaitedForLast = false;
+  /** Attempts whose load has ended, and those that cannot give anything of it back any more. */
+  readonly #load: DoneWith;
+  readonly #giving: DoneWith;
 
   /** @param shards the first attempts; of a run that is restored all attempts. */
   constructor(services: RunServices, head: RunHead, shards: readonly ShardProgress[]) {
@@ -56,6 +60,10 @@ export class RunExecution {
     this.#parts = createRunParts(services, head, shards, control);
     this.#start = new RunStart(this.#parts, control);
     this.#losses = new RunLosses(this.#parts, control, this.#start);
+    const { books } = this.#parts;
+    this.#load = new DoneWith((each) => each.hasEnded || books.isDelivered(each));
+    // Asked only of those whose load has ended: from then on it can only become true.
+    this.#giving = new DoneWith((each) => !this.#losses.mayGiveBack(each));
     this.ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;
     });
@@ -317,7 +325,7 @@ export class RunExecution {
   #checkEnd(): void {
     const { shards, books, timers } = this.#parts;
     if (this.#isClosing) return;
-    if (!shards.areAllDone((each) => each.hasEnded || books.isDelivered(each))) return;
+    if (!this.#load.areAll(shards.all)) return;
     if (this.#waitsForRest() || this.#waitsForLast()) return;
     timers.disarm('last');
     this.#beginClosing();
@@ -343,7 +351,7 @@ export class RunExecution {
 
   #waitsForLast(): boolean {
     const { shards, timers } = this.#parts;
-    if (this.#hasWaitedForLast || !shards.all.some((each) => this.#losses.mayGiveBack(each))) return false;
+    if (this.#hasWaitedForLast || this.#giving.areAll(shards.all)) return false;
     if (timers.isArmed('last')) return true;
     timers.arm('last', LAST_INTERVAL_MS, () => {
       this.#hasWaitedForLast = true;

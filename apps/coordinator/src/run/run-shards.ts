@@ -1,14 +1,36 @@
 import { type ShardAttempt, shardAttemptKey } from '@broadside/shared';
 import type { ShardProgress } from './shard-progress.js';
 
+/**
+ * Whether all attempts are done with something. Asked with every frame of thousands of shards, so it goes on where it
+ * stopped before.
+ */
+export class DoneWith {
+  readonly #isDone: (progress: ShardProgress) => boolean;
+  /** How many of the first ones are known to be. */
+  #count = 0;
+
+  /** @param isDone once true of an attempt it must stay so. */
+  constructor(isDone: (progress: ShardProgress) => boolean) {
+    this.#isDone = isDone;
+  }
+
+  /** @param attempts the same as before, and new ones behind them. */
+  areAll(attempts: readonly ShardProgress[]): boolean {
+    for (; ; this.#count++) {
+      const next = attempts[this.#count];
+      if (next === undefined) return true;
+      if (!this.#isDone(next)) return false;
+    }
+  }
+}
+
 /** All attempts at all shards of one run, in the order in which they were made. */
 export class RunShards {
   readonly #all: ShardProgress[];
   readonly #byKey = new Map<string, ShardProgress>();
   /** The newest attempt at each shard. */
   readonly #latest = new Map<number, ShardProgress>();
-  /** How many of the first ones are known to be done. */
-  #doneCount = 0;
 
   constructor(first: readonly ShardProgress[]) {
     this.#all = [];
@@ -22,18 +44,6 @@ export class RunShards {
   /** How many shards the plan was cut into. */
   get count(): number {
     return this.#latest.size;
-  }
-
-  /**
-   * Whether all are done. Asked with every frame of thousands of shards, so it goes on where it stopped before.
-   * @param isDone of an attempt; once true it must stay so.
-   */
-  areAllDone(isDone: (progress: ShardProgress) => boolean): boolean {
-    for (; ; this.#doneCount++) {
-      const next = this.#all[this.#doneCount];
-      if (next === undefined) return true;
-      if (!isDone(next)) return false;
-    }
   }
 
   add(progress: ShardProgress): void {
