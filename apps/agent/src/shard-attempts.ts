@@ -54,6 +54,8 @@ const MAX_CALLED_OFF = 1_000;
 /** Far below an interval, and above what ends of intervals on one machine differ by. */
 const BUNDLE_WAIT_MS = 10;
 
+type StartOrder = Extract<ShardOrder, { kind: 'start' }>;
+
 interface LiveAttempt {
   readonly attempt: ShardAttempt;
   readonly shard: Shard;
@@ -177,7 +179,7 @@ export class ShardAttempts {
         live.run?.probe();
         return;
       case 'start':
-        this.#start(live, order.startAtUs, order.referenceBytes);
+        this.#start(live, order);
         return;
       case 'stop':
         this.#stop(live, order.stopAtUs);
@@ -295,13 +297,14 @@ export class ShardAttempts {
     };
   }
 
-  #start(live: LiveAttempt, startAtUs: number, referenceBytes: number | undefined): void {
+  #start(live: LiveAttempt, { startAtUs, fromUs, referenceBytes }: StartOrder): void {
     if (live.hasStarted) return;
     live.hasStarted = true;
     live.cancelTimer();
     // Without a single round trip the clocks are taken to agree; the coordinator sees the missing estimate.
     const offsetUs = this.#options.uplink.clockOffset?.offsetUs ?? 0;
-    live.run?.start(startAtUs - offsetUs, referenceBytes);
+    const fromHereUs = fromUs === undefined ? undefined : fromUs - offsetUs;
+    live.run?.start(startAtUs - offsetUs, referenceBytes, fromHereUs);
   }
 
   #stop(live: LiveAttempt, stopAtUs: number | undefined): void {
