@@ -24,6 +24,7 @@ import type { SlotEvents, SlotRun } from './slot/slot.js';
 import type { Timers } from './timers.js';
 import { IntervalOutbox } from './uplink/interval-outbox.js';
 import { sendBundles } from './uplink/send-bundles.js';
+import { shrinkOutboxes } from './uplink/shrink-outboxes.js';
 import type { ShardOrder, Uplink } from './uplink/uplink.js';
 
 export interface ShardAttemptsOptions {
@@ -163,8 +164,7 @@ export class ShardAttempts {
 
   /** Sends frames as long as the connection has room. */
   pump(): void {
-    const outboxes = [...this.#live.values()].map(({ outbox }) => outbox);
-    sendBundles(outboxes, (message) => this.#options.uplink.sendFrame(message));
+    sendBundles(this.#outboxes, (message) => this.#options.uplink.sendFrame(message));
   }
 
   obey(order: ShardOrder): void {
@@ -236,6 +236,10 @@ export class ShardAttempts {
     for (const check of this.#waiters) check();
   }
 
+  get #outboxes(): IntervalOutbox[] {
+    return [...this.#live.values()].map(({ outbox }) => outbox);
+  }
+
   /** The slots of an agent end their intervals within a moment: what comes then goes out as one message. */
   #pumpSoon(): void {
     if (this.#live.size === 1) {
@@ -292,6 +296,7 @@ export class ShardAttempts {
       onInterval: (frame) => {
         if (live.isFenced) return;
         live.outbox.add(frame);
+        shrinkOutboxes(this.#outboxes);
         this.#pumpSoon();
       },
     };
