@@ -135,7 +135,8 @@ class RunningAgent implements Agent {
     const { logger } = this.#options;
     try {
       // Not waited for: a shard that comes sooner waits for the one thread that it needs.
-      this.#pool.warmUp().catch((error: unknown) => logger.error({ error }, 'cannot start engine threads'));
+      const warmUp = this.#pool.warmUp();
+      warmUp.catch((error: unknown) => logger.error({ error }, 'cannot start engine threads'));
       await this.#measure();
       this.#assertStaying();
       const welcome = await this.#uplink.connect();
@@ -157,6 +158,7 @@ class RunningAgent implements Agent {
         });
       }
       this.#assertStaying();
+      this.#keepSpare(welcome.queue, warmUp);
     } catch (error) {
       await this.#leave(0);
       // What was created while it was leaving already.
@@ -165,6 +167,15 @@ class RunningAgent implements Agent {
       throw error;
     }
     logger.info({ agent: this.id, slots: this.slots }, `agent ${this.name} is ready`);
+  }
+
+  /** With an embedded queue there is no other agent whose load this one could take over. */
+  #keepSpare(queue: QueueAddress, warmUp: Promise<void>): void {
+    if (queue.kind === 'embedded') return;
+    const { logger } = this.#options;
+    warmUp
+      .then(() => this.#pool.keepSpare())
+      .catch((error: unknown) => logger.error({ error }, 'cannot start a spare engine thread'));
   }
 
   /** Where somebody has said what its slots weigh, nothing needs to be measured. */

@@ -58,8 +58,8 @@ class HandSlot implements SlotRun {
     this.orders.push('probe');
   }
 
-  start(startAtUs: number, referenceBytes?: number): void {
-    this.orders.push(`start ${startAtUs} ${referenceBytes}`);
+  start(startAtUs: number, referenceBytes?: number, fromUs = startAtUs): void {
+    this.orders.push(`start ${startAtUs} from ${fromUs} ${referenceBytes}`);
   }
 
   stop(): void {
@@ -227,7 +227,16 @@ describe('ShardAttempts', () => {
     const carried = attempts.carryOut(shardOf('r1'));
     attempts.obey({ kind: 'start', shard: attempt, startAtUs: 5_000, referenceBytes: 77 });
     attempts.obey({ kind: 'start', shard: attempt, startAtUs: 9_000 });
-    expect(slots[0]?.orders).toEqual(['start 4000 77']);
+    expect(slots[0]?.orders).toEqual(['start 4000 from 4000 77']);
+    slots[0]?.end();
+    await carried;
+  });
+
+  it('begins a rest later than its time where it is told to', async () => {
+    const { attempts, slots } = bench();
+    const carried = attempts.carryOut(shardOf('r1'));
+    attempts.obey({ kind: 'start', shard: attempt, startAtUs: 5_000, fromUs: 9_000 });
+    expect(slots[0]?.orders).toEqual(['start 4000 from 8000 undefined']);
     slots[0]?.end();
     await carried;
   });

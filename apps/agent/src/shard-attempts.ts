@@ -24,6 +24,7 @@ import type { SlotEvents, SlotRun } from './slot/slot.js';
 import type { Timers } from './timers.js';
 import { IntervalOutbox } from './uplink/interval-outbox.js';
 import { sendBundles } from './uplink/send-bundles.js';
+import { shrinkOutboxes } from './uplink/shrink-outboxes.js';
 import type { ShardOrder, Uplink } from './uplink/uplink.js';
 
 export interface ShardAttemptsOptions {
@@ -53,6 +54,8 @@ const MAX_ATTEMPTS = LIMITS.maxShardsOfAgent;
 const MAX_CALLED_OFF = 1_000;
 /** Far below an interval, and above what ends of intervals on one machine differ by. */
 const BUNDLE_WAIT_MS = 10;
+
+type StartOrder = Extract<ShardOrder, { kind: 'start' }>;
 
 interface LiveAttempt {
   readonly attempt: ShardAttempt;
@@ -161,8 +164,7 @@ export class ShardAttempts {
 
   /** Sends frames as long as the connection has room. */
   pump(): void {
-    const outboxes = [...this.#live.values()].map(({ outbox }) => outbox);
-    sendBundles(outboxes, (message) => this.#options.uplink.sendFrame(message));
+    sendBundles(this.#outboxes, (message) => this.#options.uplink.sendFrame(message));
   }
 
   obey(order: ShardOrder): void {
@@ -177,7 +179,7 @@ export class ShardAttempts {
         live.run?.probe();
         return;
       case 'start':
-        this.#start(live, order.startAtUs, order.referenceBytes);
+        this.#start(live, order);
         return;
       case 'stop':
         this.#stop(live, order.stopAtUs);
@@ -232,6 +234,10 @@ export class ShardAttempts {
     for (const live of this.#live.values()) live.cancelTimer();
     this.#live.clear();
     for (const check of this.#waiters) check();
+  }
+
+  get #outboxes(): IntervalOutbox[] {
+    return [...this.#live.values()].map(({ outbox }) => outbox);
   }
 
   /** The slots of an agent end their intervals within a moment: what comes then goes out as one message. */
@@ -290,18 +296,20 @@ export class ShardAttempts {
       onInterval: (frame) => {
         if (live.isFenced) return;
         live.outbox.add(frame);
+        shrinkOutboxes(this.#outboxes);
         this.#pumpSoon();
       },
     };
   }
 
-  #start(live: LiveAttempt, startAtUs: number, referenceBytes: number | undefined): void {
+  #start(live: LiveAttempt, { startAtUs, fromUs, referenceBytes }: StartOrder): void {
     if (live.hasStarted) return;
     live.hasStarted = true;
     live.cancelTimer();
     // Without a single round trip the clocks are taken to agree; the coordinator sees the missing estimate.
     const offsetUs = this.#options.uplink.clockOffset?.offsetUs ?? 0;
-    live.run?.start(startAtUs - offsetUs, referenceBytes);
+    const fromHereUs = fromUs === undefined ? undefined : fromUs - offsetUs;
+    live.run?.start(startAtUs - offsetUs, referenceBytes, fromHereUs);
   }
 
   #stop(live: LiveAttempt, stopAtUs: number | undefined): void {

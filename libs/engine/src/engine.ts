@@ -65,7 +65,7 @@ export interface ShardEnd {
   readonly transportNote?: string;
   readonly tls?: TlsFacts;
   readonly failureReasons: readonly FailureReason[];
-  /** Start as reached minus start as asked for, in µs; 0 when the load was never started. */
+  /** Begin of the load as reached minus as asked for, in µs; 0 when the load was never started. */
   readonly startSkewUs: number;
   /** End of the sending minus the instant at which a time or an order ends it, in µs; absent: neither did. */
   readonly stopSkewUs?: number;
@@ -138,6 +138,8 @@ class ShardEngine implements TransportHandler {
   #phase: EnginePhase = 'preparing';
   #hasProbed = false;
   #startUs = 0;
+  /** When the load begins; later than the start instant where a rest is taken up in the middle of an interval. */
+  #fromUs = 0;
   #startSkewUs = 0;
   #stopSkewUs: number | undefined;
   #drainUntilUs = 0;
@@ -226,13 +228,16 @@ class ShardEngine implements TransportHandler {
       this.#load.probe(nowUs);
     } else if (this.#phase === 'ready' && command === COMMAND.start) {
       this.#startUs = control.startAtUs;
+      this.#fromUs = control.fromUs;
       this.#move('armed');
     }
-    if (this.#phase === 'armed' && nowUs >= this.#startUs) {
+    if (this.#phase === 'armed' && nowUs >= this.#fromUs) {
       this.#move('running');
-      this.#startSkewUs = nowUs - this.#startUs;
+      this.#startSkewUs = nowUs - this.#fromUs;
       this.#intervals.begin(this.#startUs, nowUs);
-      this.#load.start(shard.checkLength ? control.referenceBytes : -1, this.#startUs);
+      this.#load.start(shard.checkLength ? control.referenceBytes : -1, this.#startUs, this.#fromUs);
+      // Intervals that are over already are empty: what is sent now belongs into the one that is going on.
+      this.#intervals.advance(nowUs);
     }
   }
 
@@ -271,7 +276,7 @@ class ShardEngine implements TransportHandler {
     let nextUs = Math.min(nowUs + CONTROL_POLL_US, this.#load.nextUs, this.#intervals.boundaryUs);
     if (this.#options.control.command === COMMAND.stop)
       nextUs = Math.min(nextUs, this.#options.control.stopAtUs);
-    if (this.#phase === 'armed') nextUs = Math.min(nextUs, this.#startUs);
+    if (this.#phase === 'armed') nextUs = Math.min(nextUs, this.#fromUs);
     if (this.#phase === 'running') nextUs = Math.min(nextUs, this.#timeOverUs());
     if (this.#phase === 'draining') nextUs = Math.min(nextUs, this.#drainUntilUs);
     return nextUs;

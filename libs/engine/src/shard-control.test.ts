@@ -21,6 +21,16 @@ it('compares no lengths unless a reference is given', () => {
   expect(control.referenceBytes).toBe(-1);
 });
 
+it('tells when the load begins: never before the start instant', () => {
+  const control = new ShardControl();
+  control.start(5_000);
+  expect(control.fromUs).toBe(5_000);
+  control.start(5_000, -1, 7_000);
+  expect([control.startAtUs, control.fromUs]).toEqual([5_000, 7_000]);
+  control.start(5_000, -1, 3_000);
+  expect(control.fromUs).toBe(5_000);
+});
+
 it('tells when to stop, and heeds the earliest of several orders', () => {
   const control = new ShardControl();
   control.start(5);

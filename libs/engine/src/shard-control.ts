@@ -4,8 +4,9 @@ export const COMMAND = { none: 0, probe: 1, start: 2, stop: 3 } as const;
 const START_AT = 0;
 const REFERENCE = 1;
 const STOP_AT = 2;
-const COMMAND_OFFSET_BYTES = 24;
-const SIZE_BYTES = 32;
+const FROM = 3;
+const COMMAND_OFFSET_BYTES = 32;
+const SIZE_BYTES = 40;
 
 /**
  * Orders from the host thread to its engine, in shared memory: an engine that blocks in a system call gets no
@@ -20,7 +21,7 @@ export class ShardControl {
   /** @param memory of another thread's control; absent: a new one. */
   constructor(memory?: SharedArrayBuffer) {
     this.memory = memory ?? new SharedArrayBuffer(SIZE_BYTES);
-    this.#numbers = new Float64Array(this.memory, 0, 3);
+    this.#numbers = new Float64Array(this.memory, 0, 4);
     this.#command = new Int32Array(this.memory, COMMAND_OFFSET_BYTES, 1);
     if (memory === undefined) this.#numbers[REFERENCE] = -1;
   }
@@ -34,9 +35,11 @@ export class ShardControl {
    * Orders the start; a stop given before stays.
    * @param startAtUs instant on this process's clock (`Clock`), in the past: now.
    * @param referenceBytes body length that every reply must have; absent: not compared.
+   * @param fromUs when the load is to begin, where that is later: what was due before is not the shard's.
    */
-  start(startAtUs: number, referenceBytes = -1): void {
+  start(startAtUs: number, referenceBytes = -1, fromUs = startAtUs): void {
     this.#numbers[START_AT] = startAtUs;
+    this.#numbers[FROM] = Math.max(fromUs, startAtUs);
     this.#numbers[REFERENCE] = referenceBytes;
     const before = Atomics.compareExchange(this.#command, 0, COMMAND.none, COMMAND.start);
     if (before === COMMAND.probe) Atomics.compareExchange(this.#command, 0, COMMAND.probe, COMMAND.start);
@@ -58,6 +61,11 @@ export class ShardControl {
 
   get startAtUs(): number {
     return this.#numbers[START_AT] ?? 0;
+  }
+
+  /** Not before `startAtUs`. */
+  get fromUs(): number {
+    return this.#numbers[FROM] ?? 0;
   }
 
   /** 0: at once. */

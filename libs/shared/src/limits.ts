@@ -75,6 +75,8 @@ export const LIMITS = {
   maxStatusCodes: 500,
   /** Most intervals an agent keeps for one shard until they are acknowledged; then neighbours are merged. */
   maxOutboxIntervals: 600,
+  /** Bytes of these for all shards of an agent together: some 23 000 usual frames; then neighbours are merged too. */
+  maxOutboxBytes: 134_217_728,
   /**
    * Most of them that are under way at a time. A coordinator that is late reads what is under way before it gets to
    * anything else, so with many the acknowledgements of all agents would stand behind frames of a few.

@@ -20,14 +20,14 @@ import type { IntervalFrame } from './thread-message.js';
 const logger = pino({ level: 'silent' });
 
 /** Engine threads that misbehave; the real one is tested with real targets in test/agent. */
-function threadThat(does: string): URL {
+function threadThat(does: string, says: { readonly note?: string } = {}): URL {
   const source = `
     import { parentPort } from 'node:worker_threads';
     let runs = 0;
     parentPort.on('message', (message) => {
       if (message.kind === 'run') { runs++; ${does} }
     });
-    parentPort.postMessage({ kind: 'up' });
+    parentPort.postMessage(${JSON.stringify({ kind: 'up', ...says })});
   `;
   return new URL(`data:text/javascript,${encodeURIComponent(source)}`);
 }
@@ -250,6 +250,44 @@ describe('SlotPool', () => {
     expect(await countInExtra()).toBe('1');
     next.stop();
     expect(fatalOf(await next.ended)?.message).toBe('2');
+  });
+
+  it('keeps one extra slot warm where it is told to, before and after a shard was in it', async () => {
+    const startedSlots: number[] = [];
+    const telling = pino(
+      {},
+      { write: (line: string) => startedSlots.push((JSON.parse(line) as { slot: number }).slot) },
+    );
+    const pool = new SlotPool({
+      slots: 1,
+      threadEntry: threadThat(COUNTING, { note: 'up' }),
+      transport: 'auto',
+      logger: telling,
+      stopTimeoutMs: 1_000,
+    });
+    open.push(pool);
+    await pool.warmUp();
+    await pool.keepSpare();
+    expect(startedSlots).toEqual([0, 1]);
+    const held = pool.run(shard, watch(), policies);
+    const first = pool.run(shard, watch(), policies);
+    first.stop();
+    expect(fatalOf(await first.ended)?.message).toBe('1');
+    held.stop();
+    await held.ended;
+    const next = pool.run(shard, watch(), policies);
+    const inSpare = pool.run({ ...shard, connections: 1 }, watch(), policies);
+    expect(fatalOf(await inSpare.ended)?.message).toBe('2');
+    expect(startedSlots).toEqual([0, 1]);
+    next.stop();
+    await next.ended;
+  });
+
+  it('has no spare thread any more when it is closed', async () => {
+    const pool = poolOf(1, '');
+    await pool.close();
+    await pool.keepSpare();
+    expect(() => pool.run(shard, watch(), policies)).toThrow('no slot is free');
   });
 
   it('ends a shard in an extra slot when it is closed', async () => {

@@ -28,8 +28,8 @@ export type SlotEnd =
 /** A shard in a slot. Orders that make no sense any more are ignored by the engine. */
 export interface SlotRun {
   probe(): void;
-  /** @param startAtUs on this process's clock. */
-  start(startAtUs: number, referenceBytes?: number): void;
+  /** Both instants on this process's clock. @param fromUs when the load begins; absent: with `startAtUs`. */
+  start(startAtUs: number, referenceBytes?: number, fromUs?: number): void;
   /** @param stopAtUs on this process's clock; absent: now. */
   stop(stopAtUs?: number): void;
   /** Never rejects. */
@@ -106,7 +106,8 @@ export class Slot {
     };
     return {
       probe: () => order(() => control.probe()),
-      start: (startAtUs, referenceBytes) => order(() => control.start(startAtUs, referenceBytes)),
+      start: (startAtUs, referenceBytes, fromUs) =>
+        order(() => control.start(startAtUs, referenceBytes, fromUs)),
       stop: (stopAtUs) => order(() => this.#stop(control, stopAtUs)),
       ended,
     };

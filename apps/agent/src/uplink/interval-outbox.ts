@@ -33,6 +33,7 @@ export class IntervalOutbox {
   /** Position of the next frame to send on this connection. */
   #cursor = 0;
   #mergedCount = 0;
+  #bytes = 0;
 
   constructor(limits: OutboxLimits = DEFAULT_LIMITS) {
     if (limits.maxFrames < 4 || limits.maxUnacknowledged * 2 > limits.maxFrames) {
@@ -45,7 +46,12 @@ export class IntervalOutbox {
     return this.#frames.length;
   }
 
-  /** How often two frames became one because the outbox ran over. */
+  /** Of all frames that are kept. */
+  get sizeBytes(): number {
+    return this.#bytes;
+  }
+
+  /** How often two frames became one because the outbox, or all of them together, ran over. */
   get mergedCount(): number {
     return this.#mergedCount;
   }
@@ -53,7 +59,10 @@ export class IntervalOutbox {
   /** Appends the next frame; on overflow time gets coarser, counts stay. */
   add(frame: IntervalFrame): void {
     this.#frames.push(frame);
-    if (this.#frames.length > this.#limits.maxFrames) this.#mergeOnce();
+    this.#bytes += frame.bytes.length;
+    if (this.#frames.length > this.#limits.maxFrames && !this.merge()) {
+      throw new Error('an outbox without mergeable frames');
+    }
   }
 
   /** Forgets every frame that begins at or before `number`: the coordinator has stored it. */
@@ -63,7 +72,7 @@ export class IntervalOutbox {
     while (count < this.#everSent && (this.#frames[count]?.number ?? Number.POSITIVE_INFINITY) <= number) {
       count++;
     }
-    this.#frames.splice(0, count);
+    for (const { bytes } of this.#frames.splice(0, count)) this.#bytes -= bytes.length;
     this.#everSent -= count;
     this.#cursor = Math.max(this.#cursor - count, 0);
   }
@@ -87,8 +96,11 @@ export class IntervalOutbox {
     this.#cursor = 0;
   }
 
-  /** Merges the two never-sent neighbours that cover least together, the oldest of equals. */
-  #mergeOnce(): void {
+  /**
+   * Merges the two never-sent neighbours that cover least together, the oldest of equals: time gets coarser.
+   * @returns false when there are none.
+   */
+  merge(): boolean {
     let best = -1;
     let bestSpan = Number.POSITIVE_INFINITY;
     for (let i = this.#everSent; i + 1 < this.#frames.length; i++) {
@@ -101,10 +113,13 @@ export class IntervalOutbox {
     }
     const earlier = this.#frames[best];
     const later = this.#frames[best + 1];
-    if (earlier === undefined || later === undefined) throw new Error('an outbox without mergeable frames');
+    if (earlier === undefined || later === undefined) return false;
     const merged = mergeNeighbours(decodeInterval(earlier.bytes), decodeInterval(later.bytes));
     const { number, span, isWarmup = false } = merged;
-    this.#frames.splice(best, 2, { number, span, isWarmup, bytes: encodeInterval(merged) });
+    const bytes = encodeInterval(merged);
+    this.#frames.splice(best, 2, { number, span, isWarmup, bytes });
+    this.#bytes += bytes.length - earlier.bytes.length - later.bytes.length;
     this.#mergedCount++;
+    return true;
   }
 }

@@ -48,6 +48,16 @@ describe('what a loss leaves unsent of a schedule', () => {
     expect(lossesWithMissed([taken], [lost, taker], WHOLE_MS)).toEqual([{ ...taken, missedRequests: 2_500 }]);
   });
 
+  it('is what was due until the load of that agent began, where that was later than its time', () => {
+    const lost = lostAfterTwoSeconds();
+    const taker = new ShardProgress({ ...lost.shard, attempt: 2, durationMs: 3_000 }, 'one', 'one');
+    taker.startSlice = 5;
+    taker.fromMs = 6_300;
+    const takenBy = { attempt: 2, agentId: 'one', agentName: 'one', fromMs: 6_300 };
+    const taken: Loss = { ...loss, rest: 'taken', takenBy };
+    expect(lossesWithMissed([taken], [lost, taker], WHOLE_MS)).toEqual([{ ...taken, missedRequests: 2_150 }]);
+  });
+
   it('stays unsaid where nothing is due by a schedule', () => {
     const { shard, agentId, agentName } = lostAfterTwoSeconds();
     const { pacing: _, ...closed } = shard;

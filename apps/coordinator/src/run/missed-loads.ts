@@ -26,6 +26,6 @@ export function lossesWithMissed(
   });
 }
 
-function timed({ shard, startSlice = 0 }: ShardProgress): TimedShard {
-  return { shard, beginsMs: startSlice * LIMITS.intervalMs };
+function timed({ shard, startSlice = 0, fromMs }: ShardProgress): TimedShard {
+  return { shard, beginsMs: startSlice * LIMITS.intervalMs, fromMs };
 }

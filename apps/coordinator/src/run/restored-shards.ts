@@ -21,7 +21,11 @@ export function restoredShards(stored: readonly StoredShard[], notes: RunNotes):
     const isBooked = isReplaced || losses.some((loss) => loss.attempt === attempt);
     progress.isFenced = progress.didNothing || (row.state === 'fenced' && isBooked);
     progress.fatal = row.fatal;
-    const tookOver = losses.some((loss) => loss.rest === 'taken' && loss.takenBy?.attempt === attempt);
+    const takenBy = losses.find(
+      (loss) => loss.takenBy?.attempt === attempt && loss.rest === 'taken',
+    )?.takenBy;
+    const tookOver = takenBy !== undefined;
+    progress.fromMs = takenBy?.fromMs;
     // One that replaced another before the start begins with the run, as the first ones do.
     const isOfStart = attempt === 1 || row.startSlice === 0;
     progress.hasBegun = notes.startAtUs !== undefined && (isOfStart || tookOver);

@@ -50,14 +50,15 @@ export class FigureSum {
     this.#share = (this.#share ?? 0) + share;
   }
 
-  #addTime({ shard, totals, isFenced, startSlice = 0, coveredSlices }: ShardProgress): void {
+  #addTime(progress: ShardProgress): void {
+    const { shard, totals, isFenced, startSlice = 0, fromMs = 0, coveredSlices } = progress;
     const startUs = startSlice * LIMITS.intervalMs * 1_000;
     const lastEventUs = totals === undefined || isFenced ? NO_TIME_US : gaugeOf(totals, 'lastEventUs');
     // Of a lost one only its intervals tell how long it was there.
     const lastsUs = lastEventUs === NO_TIME_US ? coveredSlices * LIMITS.intervalMs * 1_000 : lastEventUs;
     const beginUs = (shard.warmupMs ?? 0) * 1_000;
     if (lastsUs <= beginUs) return;
-    this.#beginUs = Math.min(this.#beginUs, startUs + beginUs);
+    this.#beginUs = Math.min(this.#beginUs, Math.max(startUs + beginUs, fromMs * 1_000));
     this.#endUs = Math.max(this.#endUs, startUs + lastsUs);
   }
 

@@ -36,6 +36,16 @@ describe('the order for a shard', () => {
     }
   });
 
+  it('says when a rest begins that is taken up in the middle of a slice', () => {
+    const { orders, shards } = setUp();
+    orders.start(1_000);
+    const [late] = shards;
+    if (late === undefined) throw new Error('no shard');
+    [late.startSlice, late.fromMs] = [3, 3_450];
+    const order = { kind: 'start', startAtUs: 3_001_000, fromUs: 3_451_000 };
+    expect(orders.orderFor(late)).toMatchObject(order);
+  });
+
   it('is to stop at one instant where one is named, after a restart too', () => {
     const { barrier, orders, shards } = setUp();
     orders.start(1_000);

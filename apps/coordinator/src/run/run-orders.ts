@@ -80,12 +80,13 @@ export class RunOrders {
       };
     }
     if (this.#startAtUs !== undefined) {
-      const { startSlice } = progress;
+      const { startSlice, fromMs } = progress;
       if (startSlice === undefined) return undefined;
       return {
         kind: 'start',
         shard,
         startAtUs: this.#startAtUs + startSlice * LIMITS.intervalMs * 1_000,
+        ...(fromMs === undefined ? {} : { fromUs: this.#startAtUs + fromMs * 1_000 }),
         ...(this.#referenceBytes === undefined ? {} : { referenceBytes: this.#referenceBytes }),
       };
     }

@@ -1,10 +1,10 @@
 /**
  * Carries out what the rests decide: finds room for what lost attempts left behind, hands the new attempt to the
- * queue, and starts it in the slice of the run that it is ready for (docs/adr/0002).
+ * queue, and lets it begin when a slot holds it, however late that is (docs/adr/0002).
  */
 import { type Labels, LIMITS, type Loss } from '@broadside/shared';
 import { queueReason } from '../queue/queue-reason.js';
-import { nextSlice, startInstantUs } from '../shard/start-barrier.js';
+import { laterSlice, startInstantUs } from '../shard/start-barrier.js';
 import type { NamedTimers } from './named-timers.js';
 import { chooseTaker, type Taker } from './rest-taker.js';
 import type { RunAgents } from './run-agents.js';
@@ -12,7 +12,7 @@ import type { RunBooks } from './run-books.js';
 import type { RunGroups } from './run-groups.js';
 import type { RunJournal } from './run-journal.js';
 import type { RunOrders } from './run-orders.js';
-import { RunRests } from './run-rests.js';
+import { endMsOf, RunRests } from './run-rests.js';
 import type { RunServices } from './run-services.js';
 import type { RunShards } from './run-shards.js';
 import type { ShardProgress } from './shard-progress.js';
@@ -37,8 +37,10 @@ export interface ReissueParts {
   readonly onChange: () => void;
 }
 
-/** An order that is given later than this before its slice is late. */
+/** An order that is given later than this before its instant is late. */
 const LEAST_LEAD_MS = 50;
+/** How often an instant that could not be stored in time is named again, each time with four times as much of it. */
+const MAX_BEGIN_TRIES = 3;
 /** How long a slot that was free may take to hold the shard. */
 const READY_MS = 5_000;
 /** The same after a restart, when its agent has to come back first. */
@@ -124,20 +126,20 @@ export class RunReissue {
   }
 
   /**
-   * A slot holds the attempt: it starts with the next whole slice, or the one that its rest was made for. Stored
+   * A slot holds the attempt: only now it is named when its load begins, so nobody can be late for that. Stored
    * before it is ordered, or a restarted coordinator would take a live attempt for one that never began.
    */
-  begin(progress: ShardProgress): void {
+  begin(progress: ShardProgress, tries = 0): void {
     const { orders, services, timers, journal } = this.#parts;
     if (orders.startAtUs === undefined || progress.hasBegun || this.#beginning.has(progress)) return;
     timers.disarm(`ready ${progress.key}`);
-    const isFree = progress.startSlice === undefined;
-    const slice = this.#nextSlice(progress, orders.startAtUs);
-    if (slice > (progress.startSlice ?? slice)) {
-      this.giveBack(progress, 'it was ready too late');
+    const earliestMs = this.#earliestMs(progress, orders.startAtUs, LIMITS.startDelayMs * 4 ** tries);
+    progress.startSlice ??= laterSlice(earliestMs);
+    progress.fromMs = Math.max(earliestMs, progress.startSlice * LIMITS.intervalMs);
+    if (progress.fromMs >= endMsOf(progress)) {
+      this.giveBack(progress, 'its time was over before a slot held it');
       return;
     }
-    progress.startSlice ??= slice;
     this.rests.begins(progress, services.registry.isExtra(progress.agentId, progress.shard));
     if (!services.canResume) {
       this.#haveBegun(progress);
@@ -149,11 +151,9 @@ export class RunReissue {
     void journal.settled().then(() => {
       this.#beginning.delete(progress);
       if (progress.didNothing) return;
-      // What was stored late is chosen again, where that is possible.
-      if (isFree && this.#isLate(progress)) {
-        progress.startSlice = undefined;
-        this.begin(progress);
-      } else this.#haveBegun(progress);
+      // What was stored late is named again, as nobody has been told.
+      if (tries < MAX_BEGIN_TRIES && this.#isLate(progress)) this.begin(progress, tries + 1);
+      else this.#haveBegun(progress);
     });
   }
 
@@ -168,19 +168,17 @@ export class RunReissue {
     onChange();
   }
 
-  #isLate({ startSlice = 0 }: ShardProgress): boolean {
-    return startSlice * LIMITS.intervalMs < this.nowMs + LEAST_LEAD_MS;
+  #isLate({ fromMs = 0 }: ShardProgress): boolean {
+    return fromMs < this.nowMs + LEAST_LEAD_MS;
   }
 
-  /** The first slice that an order given now can still reach. */
-  #nextSlice({ agentId }: ShardProgress, startAtUs: number): number {
+  /** Run time of the first instant, in whole ms, that an order given now can still reach. */
+  #earliestMs({ agentId }: ShardProgress, startAtUs: number, delayMs: number): number {
     const { services, agents } = this.#parts;
     const uncertainties = agents
       .facts()
       .flatMap((facts) => (facts.agentId === agentId ? [facts.clockUncertaintyUs] : []));
-    const earliestUs = startInstantUs(services.clock.epochUs(), LIMITS.startDelayMs, uncertainties);
-    // Slice 0 belongs to the attempts that begin with the run.
-    return Math.max(nextSlice(startAtUs, earliestUs, LIMITS.intervalMs), 1);
+    return (startInstantUs(services.clock.epochUs(), delayMs, uncertainties) - startAtUs) / 1_000;
   }
 
   /**

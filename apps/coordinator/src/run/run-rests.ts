@@ -12,12 +12,13 @@ import {
   restOfShard,
   type Shard,
 } from '@broadside/shared';
+import { laterSlice } from '../shard/start-barrier.js';
 import type { Taker } from './rest-taker.js';
 import { ShardProgress } from './shard-progress.js';
 
 /** A rest that nobody could carry out so often is not tried again: something is wrong with it, or everywhere. */
 const MAX_TRIES = 5;
-/** Time from the choice of an agent to its slot being ready; doubled with every try that was too short. */
+/** From the choice of an agent to its slot being ready: of a rest that is over sooner nothing could be done. */
 const LEAD_MS = 500;
 
 interface Rest {
@@ -135,7 +136,7 @@ export class RunRests {
   }
 
   /**
-   * The attempt is to begin with its slice; `begun` or `failed` follows.
+   * When the attempt is to begin is named; `begun` or `failed` follows.
    * @param isExtra its agent carries it beside as many shards as it has slots.
    */
   begins(progress: ShardProgress, isExtra: boolean): void {
@@ -147,7 +148,7 @@ export class RunRests {
         attempt: progress.shard.attempt,
         agentId: progress.agentId,
         agentName: progress.agentName,
-        fromMs: (progress.startSlice ?? 0) * LIMITS.intervalMs,
+        fromMs: progress.fromMs ?? 0,
         ...(isExtra ? { isExtra } : {}),
       },
     });
@@ -185,12 +186,12 @@ export class RunRests {
   }
 
   #shardOf(rest: Rest, nowMs: number): { shard: Shard; startSlice: number | undefined } | undefined {
-    const { from, shardIndex, tries } = rest;
-    const attempt = (this.#attempts.get(shardIndex) ?? 1) + 1;
+    const { from, shardIndex } = rest;
+    const attempt = this.#nextAttempt(shardIndex);
     const { restRequests: requests } = this.#losses.get(from.key) ?? {};
-    const slices = Math.ceil((nowMs + LEAD_MS * 2 ** tries) / LIMITS.intervalMs);
-    // A rest that no time ends begins whenever its slot is ready.
-    const startSlice = isTimeBound(from.shard) ? Math.max(slices, 0) : undefined;
+    if (nowMs + LEAD_MS >= endMsOf(from)) return undefined;
+    // Its time is running already. Its load begins when its slot is ready, which nobody knows now.
+    const startSlice = isTimeBound(from.shard) ? laterSlice(nowMs) : undefined;
     const atMs = startSlice === undefined ? 0 : (startSlice - (from.startSlice ?? 0)) * LIMITS.intervalMs;
     const shard = restOfShard(from.shard, { attempt, requests, atMs: Math.max(atMs, 0) });
     return shard === undefined ? undefined : { shard, startSlice };
@@ -215,6 +216,11 @@ export class RunRests {
     const loss = this.#losses.get(from.key);
     if (loss !== undefined) this.#losses.set(from.key, { ...loss, ...change });
   }
+}
+
+/** Run time at which the attempt's time is over; infinite where none ends it. Its start slice is known. */
+export function endMsOf({ shard, startSlice = 0 }: ShardProgress): number {
+  return startSlice * LIMITS.intervalMs + (loadDurationMs(shard) ?? Number.POSITIVE_INFINITY);
 }
 
 /** Whether the attempt had more to do than is there of it. */

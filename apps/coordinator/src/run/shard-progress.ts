@@ -35,6 +35,8 @@ export class ShardProgress {
   last: Pick<Interval, 'counters' | 'number' | 'span'> | undefined;
   /** Slice of the run in which it begins; undefined while that is not named. */
   startSlice: number | undefined;
+  /** Run time at which its load begins, where that is not with the slice. */
+  fromMs: number | undefined;
   /** It was given its start instant. */
   hasBegun = false;
   /** Of those that were handed to the queue together: 0 for the first attempts. */

@@ -100,9 +100,9 @@ export function stopInstantUs(nowUs: number, uncertaintiesUs: readonly number[])
 }
 
 /**
- * The slice of a run that began at `startAtUs` in which an attempt can begin that gets its order now: whole
- * slices, so that its intervals are slices of the run.
+ * The slice of the run from which the time of an attempt counts that takes over at an instant of run time: the one
+ * that is going on, so that its intervals are slices of the run. Slice 0 belongs to those that begin with the run.
  */
-export function nextSlice(startAtUs: number, earliestUs: number, intervalMs: number): number {
-  return Math.max(Math.ceil((earliestUs - startAtUs) / (intervalMs * 1_000)), 0);
+export function laterSlice(runMs: number): number {
+  return Math.max(Math.floor(runMs / LIMITS.intervalMs), 1);
 }

@@ -135,11 +135,14 @@ export abstract class Load {
     if (this.requests.takeProbe(0, connection, nowUs)) this.connect(0, connection, nowUs);
   }
 
-  /** @param referenceBytes body length that replies must have; −1: any. @param startUs planned times count from it. */
-  start(referenceBytes: number, startUs: number): void {
+  /**
+   * @param referenceBytes body length that replies must have; −1: any.
+   * @param startUs planned times count from it. @param fromUs what is planned before is not sent.
+   */
+  start(referenceBytes: number, startUs: number, fromUs: number): void {
     this.isHeld = false;
     this.requests.outcomes.referenceBytes = referenceBytes;
-    this.source.begin(startUs);
+    this.source.begin(startUs, fromUs);
     this.onStart(startUs);
   }
 

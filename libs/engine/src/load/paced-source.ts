@@ -38,6 +38,8 @@ export class PacedSource implements RequestSource {
   #isClosed = false;
   /** Nothing is due before the beginning is known. */
   #beginUs = Number.POSITIVE_INFINITY;
+  /** What is planned before is not ours: this is a rest that begins in the middle of an interval. */
+  #fromUs = Number.NEGATIVE_INFINITY;
   /** Requests planned from here on do not exist. */
   #endUs = Number.POSITIVE_INFINITY;
   /** Number of own requests in the schedule. */
@@ -63,7 +65,8 @@ export class PacedSource implements RequestSource {
     return this.#isStopped || (!this.#isWarmup && this.#taken >= this.#limit);
   }
 
-  begin(startUs: number): void {
+  begin(startUs: number, fromUs: number): void {
+    this.#fromUs = fromUs;
     if (!this.#isWarmup) {
       this.beginMeasured(startUs);
       return;
@@ -75,7 +78,7 @@ export class PacedSource implements RequestSource {
     this.#limit = Number.POSITIVE_INFINITY;
     this.#beginUs = startUs;
     this.#endUs = startUs + (shard.warmupMs ?? 0) * 1_000;
-    this.#findNext();
+    this.#passOverEarlier();
   }
 
   beginMeasured(atUs: number): void {
@@ -88,7 +91,7 @@ export class PacedSource implements RequestSource {
     this.#endUs = shard.durationMs === undefined ? Number.POSITIVE_INFINITY : atUs + shard.durationMs * 1_000;
     this.#taken = 0;
     this.#counted = 0;
-    this.#findNext();
+    this.#passOverEarlier();
   }
 
   takeProbe(): boolean {
@@ -145,6 +148,17 @@ export class PacedSource implements RequestSource {
     const rest = this.#limit - this.#counted;
     this.#recorder.count(PLANNED, rest);
     this.#recorder.count(counter, rest);
+  }
+
+  /** What is planned before the load begins uses none of the budget, and is in no book of this shard. */
+  #passOverEarlier(): void {
+    this.#findNext();
+    while (this.nextUs < this.#fromUs) {
+      this.#taken++;
+      this.#counted++;
+      this.#limit++;
+      this.#findNext();
+    }
   }
 
   /** The next request leaves the queue. */

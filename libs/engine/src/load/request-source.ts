@@ -6,8 +6,11 @@ export interface RequestSource {
   readonly isExhausted: boolean;
   /** True when requests have planned times, so that a connection may be free with nothing to send. */
   readonly isPaced: boolean;
-  /** The load has begun: planned times count from here. */
-  begin(startUs: number): void;
+  /**
+   * The load begins: planned times count from `startUs`.
+   * @param fromUs what is planned before this instant is somebody else's.
+   */
+  begin(startUs: number, fromUs: number): void;
   /** The warm-up is over: from here on everything counts, and the budget is used. */
   beginMeasured(atUs: number): void;
   /** Takes the request that is sent alone before the start. @returns false when the budget is 0. */

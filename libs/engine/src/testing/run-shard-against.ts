@@ -63,6 +63,8 @@ export interface FinishedRun {
 }
 
 export interface RunHooks extends Partial<Omit<ShardRunOptions, 'shard' | 'sink' | 'control'>> {
+  /** How long ago the start instant was when the start is ordered, and how long after it the load begins. */
+  readonly late?: { readonly sinceUs: number; readonly fromUs: number };
   /** Called when the start was ordered; may stop the run later. */
   readonly onStarted?: (stop: () => void) => void;
   readonly onInterval?: (interval: Interval, stop: (stopAtUs?: number) => void) => void;
@@ -75,7 +77,7 @@ export interface RunHooks extends Partial<Omit<ShardRunOptions, 'shard' | 'sink'
  * @throws when the books do not balance.
  */
 export async function runShardAgainst(shard: Shard, hooks: RunHooks = {}): Promise<FinishedRun> {
-  const { onStarted, onInterval, ...given } = hooks;
+  const { late = { sinceUs: 0, fromUs: 0 }, onStarted, onInterval, ...given } = hooks;
   const control = new ShardControl();
   const intervals: Interval[] = [];
   let refused: Fatal | undefined;
@@ -86,7 +88,8 @@ export async function runShardAgainst(shard: Shard, hooks: RunHooks = {}): Promi
     run.wake();
   };
   const start = (referenceBytes?: number): void => {
-    control.start((given.clock ?? monotonicClock).nowUs(), referenceBytes);
+    const startAtUs = (given.clock ?? monotonicClock).nowUs() - late.sinceUs;
+    control.start(startAtUs, referenceBytes, startAtUs + late.fromUs);
     run.wake();
     onStarted?.(stop);
   };

@@ -34,15 +34,16 @@ function shardsOf(given: Record<string, unknown>, weights?: readonly number[]): 
 }
 
 /** What an engine plans of a shard without its warm-up until some ms of its time, counted one by one. */
-function plannedBy(shard: Shard, untilMs: number): number {
+function plannedBy(shard: Shard, untilMs: number, fromMs = 0): number {
   const { pacing, warmupMs = 0, durationMs = 0, requests = Number.POSITIVE_INFINITY } = shard;
   const endUs = Math.min(untilMs - warmupMs, durationMs) * 1_000;
+  const beginUs = (fromMs - warmupMs) * 1_000;
   if (pacing === undefined || endUs <= 0) return 0;
   const schedule = scheduleOf(pacing);
   const lanes = pacing.lanes ?? [pacing.firstIndex];
   let due = shard.probe && warmupMs === 0 ? 1 : 0;
   for (let index = 0; schedule.plannedUs(index) < endUs; index++) {
-    if (lanes.includes(index % pacing.stride)) due++;
+    if (lanes.includes(index % pacing.stride) && schedule.plannedUs(index) >= beginUs) due++;
   }
   return Math.min(due, requests);
 }
@@ -69,18 +70,23 @@ describe.each(Object.entries(LOADS))(`what a loss leaves of %s (FUZZ_SEED=${FUZZ
 
   it('does so with the attempts that took it over, one after the other', () => {
     for (const { shard, coveredMs } of lossInstants) {
-      let [current, beginsMs, sum] = [shard, 0, 0];
+      let [current, beginsMs, fromMs, sum] = [shard, 0, 0, 0];
       for (let attempt = 2; attempt <= 4; attempt++) {
-        const planned = plannedBy(current, coveredMs);
-        const lost = { shard: current, beginsMs };
+        const planned = plannedBy(current, coveredMs, fromMs);
+        const lost = { shard: current, beginsMs, fromMs: beginsMs + fromMs };
         // A second at least, so that what is missed is more than what the rounding of a schedule moves.
         const atMs = coveredMs + random.int(1, 3) * 1_000;
         const taken = attempt === 4 ? undefined : restOfShard(current, { attempt, atMs });
-        const rest = taken === undefined ? undefined : { shard: taken, beginsMs: beginsMs + atMs };
+        // Whoever takes it over has a slot ready some while into its time.
+        const lateMs = random.isTrue(0.5) ? random.int(1, 2_500) : 0;
+        const rest =
+          taken === undefined
+            ? undefined
+            : { shard: taken, beginsMs: beginsMs + atMs, fromMs: beginsMs + atMs + lateMs };
         const missed = missedRequests({ lost, planned, rest, untilMs: WHOLE_MS, mostDraws: DRAWS });
         sum += planned + (missed ?? Number.NaN);
         if (taken === undefined) break;
-        [current, beginsMs] = [taken, beginsMs + atMs];
+        [current, beginsMs, fromMs] = [taken, beginsMs + atMs, lateMs];
       }
       const undisturbed = plannedBy(shard, WHOLE_MS);
       // The arrivals of a rest are drawn anew.

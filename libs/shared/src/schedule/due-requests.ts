@@ -7,8 +7,10 @@ import { scheduleOf } from './schedule-of.js';
 /** An attempt at a shard, and when it began. */
 export interface TimedShard {
   readonly shard: Pick<Shard, 'pacing' | 'durationMs' | 'warmupMs' | 'requests' | 'probe'>;
-  /** Run time. */
+  /** Run time that its own time counts from. */
   readonly beginsMs: number;
+  /** Run time at which its load began, where that was later; what was due before is not its own. */
+  readonly fromMs?: number | undefined;
 }
 
 export interface LostLoad {
@@ -37,19 +39,24 @@ export function missedRequests({ lost, planned, rest, untilMs, mostDraws }: Lost
   if (rest !== undefined && requests !== undefined) return undefined;
   const dueUntil = (timed: TimedShard, ms: number): number | undefined => dueOn(timed, ms, mostDraws);
   const isRandom = pacing?.arrivals === 'poisson';
-  const due = dueUntil(lost, isRandom && rest !== undefined ? Math.min(rest.beginsMs, untilMs) : untilMs);
+  const goesOnMs = rest === undefined ? untilMs : Math.max(rest.beginsMs, rest.fromMs ?? 0);
+  const due = dueUntil(lost, isRandom ? Math.min(goesOnMs, untilMs) : untilMs);
   if (due === undefined) return undefined;
   const taken = rest === undefined || isRandom ? 0 : (dueUntil(rest, untilMs) ?? 0);
   return Math.max(due - taken - planned, 0);
 }
 
 /** Those of the warm-up are not among them; a probe that counts is. */
-function dueOn({ shard, beginsMs }: TimedShard, untilMs: number, mostDraws: number): number | undefined {
+function dueOn(timed: TimedShard, untilMs: number, mostDraws: number): number | undefined {
+  const { shard, beginsMs, fromMs = beginsMs } = timed;
   const { pacing, durationMs, warmupMs = 0, requests = Number.POSITIVE_INFINITY, probe } = shard;
   if (pacing === undefined || durationMs === undefined) return undefined;
-  const lastsMs = Math.max(Math.min(untilMs - beginsMs - warmupMs, durationMs), 0);
-  const all = dueInSchedule(pacing, lastsMs * 1_000, mostDraws);
-  const own = dealtShare(all, pacing.lanes ?? [pacing.firstIndex], pacing.stride);
+  const ownBefore = (ms: number): number => {
+    const lastsMs = Math.max(Math.min(ms - beginsMs - warmupMs, durationMs), 0);
+    const all = lastsMs === 0 ? 0 : dueInSchedule(pacing, lastsMs * 1_000, mostDraws);
+    return dealtShare(all, pacing.lanes ?? [pacing.firstIndex], pacing.stride);
+  };
+  const own = Math.max(ownBefore(untilMs) - ownBefore(fromMs), 0);
   return Math.min(own + (probe && warmupMs === 0 ? 1 : 0), requests);
 }
 

@@ -38,6 +38,8 @@ export const coordinatorMessageSchema = z.discriminatedUnion('kind', [
     kind: z.literal('start'),
     shard: shardAttemptSchema,
     startAtUs: z.number(),
+    /** When the load begins, where that is later: what the schedule has before is not this attempt's. */
+    fromUs: z.number().optional(),
     /** Body length of the reference reply, where the plan compares lengths. */
     referenceBytes: z.number().int().min(0).optional(),
   }),

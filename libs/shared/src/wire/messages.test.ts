@@ -59,6 +59,7 @@ const COORDINATOR: readonly CoordinatorMessage[] = [
   { kind: 'probe', shard },
   { kind: 'start', shard, startAtUs: 1e15, referenceBytes: 0 },
   { kind: 'start', shard, startAtUs: 1e15 },
+  { kind: 'start', shard, startAtUs: 1e15, fromUs: 1e15 + 1_000 },
   { kind: 'stop', shard, reason: 'stopped' },
   { kind: 'halt', reason: 'enough' },
   { kind: 'ack', shard, number: 0 },
