@@ -19,6 +19,7 @@ export class MadeUpShard {
   #load;
   #onStart;
   #count;
+  #totals;
   #next = 0;
   /** @type {Uint8Array | undefined} */
   #frame;
@@ -38,6 +39,8 @@ export class MadeUpShard {
     this.ended = new Promise((resolve) => {
       this.#leave = resolve;
     });
+    // Added up now, when no acknowledgement waits for it.
+    this.#totals = load.totals(shard.shardIndex, this.#count);
     this.prepare();
     setImmediate(() => this.#events.onReady());
   }
@@ -55,6 +58,7 @@ export class MadeUpShard {
   stop() {
     this.#frame = undefined;
     this.#count = this.#next;
+    this.#totals = this.#load.totals(this.#shard.shardIndex, this.#count);
     this.finish();
   }
 
@@ -85,8 +89,7 @@ export class MadeUpShard {
     if (this.#hasEnded || this.#next < this.#count) return;
     this.#hasEnded = true;
     const { runId, shardIndex, attempt } = this.#shard;
-    const totals = this.#load.totals(shardIndex, this.#count);
-    const frame = encodeTotals({ runId, shardIndex, attempt, intervals: this.#count, ...totals });
+    const frame = encodeTotals({ runId, shardIndex, attempt, intervals: this.#count, ...this.#totals });
     this.#leave({
       kind: 'ended',
       result: {
