@@ -76,6 +76,8 @@ const OVERRUN_FACTOR = 8;
 const OVERRUN_MS = 60_000;
 /** A busy coordinator may take long to leave, and a profile to be written. */
 const STOP_TIMEOUT_MS = 60_000;
+const MAX_TRIES = 5;
+const ASK_EVERY_MS = 200;
 const SEED = 7;
 const TOKEN = 'a-join-token-of-this-test';
 const CONNECTIONS_PER_SHARD = 10;
@@ -256,18 +258,29 @@ async function post(url: string, plan: PlanInput): Promise<string> {
 }
 
 async function detailOf(url: string, runId: string) {
-  const response = await fetch(`${url}${ROUTES.runs}/${runId}`);
+  const response = await askAgain(() => fetch(`${url}${ROUTES.runs}/${runId}`));
   const body: unknown = await response.json();
   if (!response.ok) throw new Error(`no detail of the run: ${JSON.stringify(body)}`);
   return runDetailSchema.parse(body);
 }
 
-/** Asks again every 50 ms; the test's own timeout ends it. */
+/** A coordinator that stands still for a while closes the connections that waited meanwhile. */
+async function askAgain(ask: () => Promise<Response>): Promise<Response> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (tries === MAX_TRIES) throw error;
+    }
+  }
+}
+
+/** Asks again soon; the test's own timeout ends it. */
 async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;
-    await later(50);
+    await later(ASK_EVERY_MS);
   }
 }
 

@@ -228,8 +228,8 @@ export class Uplink {
     this.#timers = [
       this.#heartbeat,
       setInterval(() => {
-        this.#endIfSilent();
         this.#probe();
+        this.#endIfSilent();
       }, PROBE_EVERY_MS),
     ];
     beat();
@@ -264,10 +264,14 @@ export class Uplink {
     if (this.send({ kind: 'clock-offset', ...offset })) this.#toldOffset = offset;
   }
 
+  /** Looked at when everything that has arrived is read: after a freeze of this process, a timer comes before it. */
   #endIfSilent(): void {
-    if (this.#options.clock.nowUs() - this.#heardAtUs < SILENCE_US) return;
-    const silence = new Error(`nothing was heard from it for ${SILENCE_US / 1_000_000} s`);
-    this.#connection?.fail(failureOfError(this.#options.coordinatorUrl.origin, silence));
+    const [nowUs, connection] = [this.#options.clock.nowUs(), this.#connection];
+    setImmediate(() => {
+      if (nowUs - this.#heardAtUs < SILENCE_US || connection !== this.#connection) return;
+      const silence = new Error(`nothing was heard from it for ${SILENCE_US / 1_000_000} s`);
+      connection?.fail(failureOfError(this.#options.coordinatorUrl.origin, silence));
+    });
   }
 
   /** Waits before the next attempt, at most until `deadlineUs`, or until `close`. */

@@ -55,6 +55,8 @@ const UNKNOWN_UNCERTAINTY_US = 1_000_000;
 
 /** A live agent whose socket broke is back after its first or second attempt, 50 to 300 ms later. */
 const AGENT_LIVENESS: LivenessLimits = { silenceMs: LIMITS.agentSilenceMs, graceMs: 1_000 };
+/** Where many have to come back at once, each of them costs the coordinator about this much. */
+const GREETING_MS = 2;
 /** Agents try a coordinator that is away again after 5 s at the latest, and then have to greet it. */
 const RETURN_MS = 8_000;
 
@@ -167,11 +169,12 @@ export class AgentRegistry {
   /** Removes and names the agents that counted as lost then, of which nothing has been heard since. */
   takeLost(nowMs: number = this.#clock.nowMs(), limits: LivenessLimits = AGENT_LIVENESS): AgentRecord[] {
     const lost: AgentRecord[] = [];
+    const away = [...this.#entries.values()].filter((entry) => entry.link === undefined).length;
     for (const [id, entry] of this.#entries) {
       // An agent that has said good-bye and holds nothing cannot come back to anything.
       const isGone = entry.isDraining && entry.link === undefined && entry.reserved.size === 0;
       const { silenceMs, graceMs } = limits;
-      const own = { silenceMs, graceMs: entry.graceMs ?? graceMs };
+      const own = { silenceMs, graceMs: (entry.graceMs ?? graceMs) + (away - 1) * GREETING_MS };
       if (!isGone && livenessOf(entry, nowMs, own) !== 'lost') continue;
       entry.link?.close(1008, 'nothing was heard from this agent for too long');
       this.#entries.delete(id);

@@ -38,6 +38,8 @@ export class RunService {
   readonly #unstoredEnds = new UnstoredEnds();
   readonly #forgetTimers: NamedTimers;
   #isAccepting = false;
+  /** A look at what waits is due. */
+  #isAdmitting = false;
 
   constructor(services: RunServices) {
     this.#services = services;
@@ -261,12 +263,12 @@ export class RunService {
       if (registry.isDraining(agentId)) {
         for (const execution of this.#executions.values()) execution.agentLeaves(agentId);
       }
-      this.#admit();
+      this.#admitSoon();
     });
     events.on('agent-lost', ({ agentId }) => {
       for (const execution of this.#executions.values()) execution.agentLost(agentId);
       this.#forgetLater(agentId);
-      this.#admit();
+      this.#admitSoon();
     });
     events.on('shard-ready', ({ agentId, shard, warnings }) => {
       const execution = this.#ownerOf(agentId, shard);
@@ -311,14 +313,24 @@ export class RunService {
       if (this.#ownerOf(agentId, attempt) !== undefined) continue;
       this.#services.registry.send(agentId, { kind: 'fenced', shard: attempt });
     }
-    this.#admit();
+    this.#admitSoon();
+  }
+
+  /** Thousands of agents may come or go at once, and one look at their slots serves all of them. */
+  #admitSoon(): void {
+    if (this.#isAdmitting) return;
+    this.#isAdmitting = true;
+    this.#services.timers.after(0, () => {
+      this.#isAdmitting = false;
+      this.#admit();
+    });
   }
 
   /** Starts every run that can start now, and notes why the others wait. */
   #admit(): void {
     // What runs already comes first: its rate is missing somebody.
     for (const execution of this.#executions.values()) execution.useFreeSlots();
-    // Thousands of agents may come or go at once, and nothing waits most of the time.
+    // Nothing waits most of the time.
     if (this.#waiting.size === 0) return;
     const rooms = this.#services.registry.rooms();
     for (const { run, agentIds } of this.#waiting.admit(rooms)) this.#begin(run, agentIds);
