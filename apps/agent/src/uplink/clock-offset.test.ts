@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ClockOffsetEstimator } from './clock-offset.js';
+import { ClockOffsetEstimator, isAbout } from './clock-offset.js';
 
 describe('ClockOffsetEstimator', () => {
   it('knows nothing before the first round trip', () => {
@@ -32,5 +32,22 @@ describe('ClockOffsetEstimator', () => {
     estimator.add({ sentUs: 10, coordinatorUs: 0, receivedUs: 15 });
     estimator.clear();
     expect(estimator.estimate(10)).toBeUndefined();
+  });
+});
+
+describe('an estimate that was told', () => {
+  const told = { offsetUs: 1_000, uncertaintyUs: 100 };
+
+  it.each([
+    [{ offsetUs: 1_009, uncertaintyUs: 91 }, true],
+    [{ offsetUs: 1_011, uncertaintyUs: 100 }, false],
+    [{ offsetUs: 1_000, uncertaintyUs: 111 }, false],
+    [{ offsetUs: 1_000, uncertaintyUs: 80 }, false],
+  ])('as good as says %o: %s', (estimate, expected) => {
+    expect(isAbout(estimate, told)).toBe(expected);
+  });
+
+  it('is told at first', () => {
+    expect(isAbout(told, undefined)).toBe(false);
   });
 });

@@ -48,3 +48,16 @@ export class ClockOffsetEstimator {
     this.#samples.length = 0;
   }
 }
+
+/** The coordinator is told of a change from this share of what was uncertain on. */
+const TOLD_STEP = 0.1;
+
+/** Whether an estimate says as good as the one that was told. Pure. */
+export function isAbout(estimate: ClockOffset, told: ClockOffset | undefined): boolean {
+  if (told === undefined) return false;
+  const stepUs = told.uncertaintyUs * TOLD_STEP;
+  return (
+    Math.abs(estimate.offsetUs - told.offsetUs) <= stepUs &&
+    Math.abs(estimate.uncertaintyUs - told.uncertaintyUs) <= stepUs
+  );
+}

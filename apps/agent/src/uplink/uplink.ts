@@ -14,7 +14,7 @@ import {
 import type { Logger } from 'pino';
 import type { AgentOptions } from '../agent-options.js';
 import { backoffMs } from './backoff.js';
-import { type ClockOffset, ClockOffsetEstimator } from './clock-offset.js';
+import { type ClockOffset, ClockOffsetEstimator, isAbout } from './clock-offset.js';
 import { type ConnectFailure, failureOfError } from './connect-failure.js';
 import {
   CoordinatorConnection,
@@ -72,8 +72,6 @@ const GREETING_PROBES = 8;
 const PROBE_EVERY_MS = 2_000;
 /** Longer than an interval: an agent that sends its frames need say nothing else to count as alive. */
 const HEARTBEAT_SLACK = 1.2;
-/** The coordinator is told of a change of the clocks from this share of what they may be off on. */
-const OFFSET_STEP = 0.1;
 /** A coordinator that says nothing for this long, although probes ask it to, is behind a dead connection. */
 const SILENCE_US = 3 * LIMITS.agentSilenceMs * 1_000;
 /** A connection that held this long ends a row of failures. */
@@ -285,13 +283,4 @@ export class Uplink {
       };
     });
   }
-}
-
-function isAbout(offset: ClockOffset, told: ClockOffset | undefined): boolean {
-  if (told === undefined) return false;
-  const stepUs = told.uncertaintyUs * OFFSET_STEP;
-  return (
-    Math.abs(offset.offsetUs - told.offsetUs) <= stepUs &&
-    Math.abs(offset.uncertaintyUs - told.uncertaintyUs) <= stepUs
-  );
 }

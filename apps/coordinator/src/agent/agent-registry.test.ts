@@ -71,6 +71,37 @@ describe('the agent registry', () => {
     expect(registry.rooms()).toEqual([]);
   });
 
+  it('loses nobody whose word was still to be read when the others were looked at', () => {
+    registry.join(helloOf('a'), new RecordingLink());
+    registry.join(helloOf('b'), new RecordingLink());
+    nowMs = 3_001;
+    const checkedAtMs = nowMs;
+    nowMs = 4_500;
+    registry.heard('a');
+    expect(registry.takeLost(checkedAtMs, limits).map((agent) => agent.id)).toEqual(['b']);
+  });
+
+  it('waits longer for an agent that is away where very many are', () => {
+    const links = Array.from({ length: 1_001 }, (_, i) => {
+      const link = new RecordingLink();
+      registry.join(helloOf(`a${i}`), link);
+      return link;
+    });
+    links.forEach((link, i) => registry.disconnected(`a${i}`, link));
+    nowMs = 4_000;
+    expect(registry.takeLost(undefined, limits)).toEqual([]);
+    nowMs = 4_001;
+    expect(registry.takeLost(undefined, limits)).toHaveLength(1_001);
+  });
+
+  it('lets a name go with its agent', () => {
+    registry.join({ ...helloOf('a'), name: 'load' }, new RecordingLink());
+    nowMs = 10_000;
+    expect(registry.takeLost(undefined, limits)).toHaveLength(1);
+    registry.join({ ...helloOf('b'), name: 'load' }, new RecordingLink());
+    expect(registry.get('b')?.name).toBe('load');
+  });
+
   it('loses nobody for a pause of its own', () => {
     const away = new RecordingLink();
     registry.join(helloOf('a'), new RecordingLink());

@@ -18,6 +18,7 @@ import {
 } from '@broadside/shared';
 import { queueReason } from '../queue/queue-reason.js';
 import type { ShardEnding, ShardEndings } from '../shard/shard-queue.js';
+import { closesInMs } from './close-deadline.js';
 import type { RunChange } from './run.repository.js';
 import { judgeRun } from './run-closing.js';
 import { RunLosses } from './run-losses.js';
@@ -34,6 +35,8 @@ import type { ShardProgress } from './shard-progress.js';
 const FAILED_SHARD_GRACE_MS = 2_000;
 /** How long a rest waits for a slot when everything else of the run has ended. */
 const REST_GRACE_MS = 10_000;
+/** Results that are read before anything else is heard. */
+const ENDINGS_AT_A_TIME = 200;
 /** How long a last interval that may give something back is waited for. */
 const LAST_INTERVAL_MS = 15_000;
 
@@ -46,7 +49,7 @@ export class RunExecution {
   readonly #losses: RunLosses;
   #resolveEnded: () => void = () => undefined;
   #isClosing = false;
-  /** When an interval was taken last, or the closing began. */
+  /** When an interval was taken last. */
   #heardAtMs = 0;
   #hasWaitedForLast = false;
   /** Attempts whose load has ended, and those that cannot give anything of it back any more. */
@@ -172,19 +175,32 @@ export class RunExecution {
 
   /** All shards of the group have ended in the queue, in whatever way. */
   shardsEnded(group: number, endings: ShardEndings): void {
-    const { groups, shards, books, reissue } = this.#parts;
-    if (!groups.tell(group)) return;
-    for (const progress of shards.inGroup(group)) {
-      if (progress.hasEnded) continue;
-      const ending = endings.get(progress.key);
-      if (!progress.hasBegun && !isOfStart(progress)) {
-        reissue.giveBack(progress, 'it ended before it began');
-      } else if (ending === undefined && (progress.hasBegun || books.isDelivered(progress))) {
-        this.#losses.endWithoutResult(progress);
-      } else this.#takeEnding(progress, ending);
+    const { groups, shards } = this.#parts;
+    if (groups.tell(group)) this.#takeEndings(shards.inGroup(group), endings);
+  }
+
+  /** In pieces: totals of thousands of shards take seconds to read, and nobody would be heard meanwhile. */
+  #takeEndings(waiting: readonly ShardProgress[], endings: ShardEndings): void {
+    const { reissue, timers } = this.#parts;
+    for (const progress of waiting.slice(0, ENDINGS_AT_A_TIME)) this.#shardEnded(progress, endings);
+    const rest = waiting.slice(ENDINGS_AT_A_TIME);
+    const [next] = rest;
+    if (next !== undefined) {
+      timers.arm(`endings ${next.group}`, 0, () => this.#takeEndings(rest, endings));
+      return;
     }
     reissue.useFreeSlots();
     this.#checkEnd();
+  }
+
+  #shardEnded(progress: ShardProgress, endings: ShardEndings): void {
+    const { books, reissue } = this.#parts;
+    if (progress.hasEnded) return;
+    const ending = endings.get(progress.key);
+    if (!progress.hasBegun && !isOfStart(progress)) reissue.giveBack(progress, 'it ended before it began');
+    else if (ending === undefined && (progress.hasBegun || books.isDelivered(progress))) {
+      this.#losses.endWithoutResult(progress);
+    } else this.#takeEnding(progress, ending);
   }
 
   /** The agent said hello again, with the attempts that are alive on it. */
@@ -368,20 +384,11 @@ export class RunExecution {
     this.#closeWhenSilent();
   }
 
-  /**
-   * Closes when nothing has come for a while. A coordinator of thousands of agents may be behind them, and what they
-   * still send must not be cut off; but nobody may keep a run open for ever.
-   */
   #closeWhenSilent(): void {
     const { timers, services } = this.#parts;
     const beganAtMs = services.clock.nowMs();
-    this.#heardAtMs = beganAtMs;
     const look = (): void => {
-      const nowMs = services.clock.nowMs();
-      const leftMs = Math.min(
-        this.#heardAtMs + LIMITS.closeTimeoutMs - nowMs,
-        beganAtMs + LIMITS.maxCloseMs - nowMs,
-      );
+      const leftMs = closesInMs({ beganAtMs, heardAtMs: this.#heardAtMs }, services.clock.nowMs());
       if (leftMs > 0) timers.arm('close', leftMs, look);
       else this.#close();
     };
