@@ -15,9 +15,9 @@ export class RunGroups {
   readonly #groups = new Map<number, EnqueuedGroup>();
   /** Groups of which the queue has said how they ended. */
   readonly #told = new Set<number>();
-
-  /** Questions that were asked in this turn of the event loop, by group. */
-  readonly #asked = new Map<number, Promise<ShardEndings>>();
+  /** What the queue is being asked about each group, and what it will be asked next. */
+  readonly #answer = new Map<number, Promise<ShardEndings>>();
+  readonly #nextAnswer = new Map<number, Promise<ShardEndings>>();
   readonly #timers: NamedTimers;
   #isOver = false;
 
@@ -49,15 +49,23 @@ export class RunGroups {
     return endings?.get(key);
   }
 
-  /** Thousands of agents may be lost at once, and each answer is as long as the group. */
+  /**
+   * Thousands of agents may be lost at once, and each answer is as long as the group: one question is under way, and
+   * whoever comes meanwhile shares the next.
+   */
   #endingsSoFar(group: number): Promise<ShardEndings> {
-    const known = this.#asked.get(group);
-    if (known !== undefined) return known;
-    const asked = Promise.resolve().then(() => {
-      this.#asked.delete(group);
+    const next = this.#nextAnswer.get(group);
+    if (next !== undefined) return next;
+    const underWay = this.#answer.get(group) ?? Promise.resolve();
+    const asked = underWay.then(() => {
+      this.#nextAnswer.delete(group);
       return this.#queue.endingsSoFar({ runId: this.#runId, group });
     });
-    this.#asked.set(group, asked);
+    this.#nextAnswer.set(group, asked);
+    this.#answer.set(group, asked);
+    void asked.then(() => {
+      if (this.#answer.get(group) === asked) this.#answer.delete(group);
+    });
     return asked;
   }
 
