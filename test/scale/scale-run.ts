@@ -117,18 +117,15 @@ export async function scaleRun(options: ScaleOptions): Promise<ScaleResult> {
       agents: each,
     };
     await Promise.all(playing.map((swarm, i) => swarm.join({ ...order, firstAgent: i * each })));
-    const watched = watchedRun(options, { url, pid: coordinator.pid, folder });
-    const settled = watched.then(async (outcome) => ({
-      ...outcome,
+    const outcome = async () => ({
+      ...(await watchedRun(options, { url, pid: coordinator.pid, folder })),
       results: await Promise.all(playing.map((swarm) => swarm.settle())),
-    }));
-    const { report, cost, results } = await Promise.race([
-      settled,
-      ...playing.map(({ ended }) => ended),
-      later(seconds * OVERRUN_FACTOR * 1_000 + OVERRUN_MS).then(() => {
-        throw new Error('the run, or its acknowledgements, did not end in time');
-      }),
-    ]);
+    });
+    const timeoutMs = seconds * OVERRUN_FACTOR * 1_000 + OVERRUN_MS;
+    const { report, cost, results } = await inTime(
+      timeoutMs,
+      Promise.race([outcome(), ...playing.map(({ ended }) => ended)]),
+    );
     return {
       report,
       expected: expectedTotals(agents * slots, seconds),
@@ -144,6 +141,21 @@ export async function scaleRun(options: ScaleOptions): Promise<ScaleResult> {
     throw new Error(`the coordinator said:\n${coordinatorLog?.().slice(-LOG_TAIL)}`, { cause: error });
   } finally {
     for (const stop of toStop) await stop();
+  }
+}
+
+async function inTime<T>(timeoutMs: number, outcome: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(
+      () => reject(new Error('the run, or its acknowledgements, did not end in time')),
+      timeoutMs,
+    );
+  });
+  try {
+    return await Promise.race([outcome, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -11,7 +11,6 @@ import {
   type Fatal,
   type Interval,
   isFinalState,
-  LIMITS,
   type ProbeResult,
   type RunState,
   type ShardAttempt,
@@ -120,7 +119,7 @@ export class RunExecution {
    * agents that are back, and from the queue.
    */
   async restore(state: RunState, notes: RunNotes): Promise<void> {
-    const { services, journal, timers } = this.#parts;
+    const { services, journal } = this.#parts;
     await restoreParts(this.#parts, state, notes, (group, endings) => this.shardsEnded(group, endings));
     if (state === 'preparing' && notes.startAtUs !== undefined) {
       // The instant was stored, and perhaps told; the state was not.

@@ -393,9 +393,7 @@ export class RunService {
   }
 }
 
-function headOf({ id, plan, createdAt }: RunHead): RunHead {
-  return { id, plan, createdAt };
-}
+const headOf = ({ id, plan, createdAt }: RunHead): RunHead => ({ id, plan, createdAt });
 
 function noSuchRun(runId: string): BroadsideError {
   return new BroadsideError('notFound', `there is no run ${runId.slice(0, 80)}`);
