@@ -13,6 +13,8 @@ export class RunLosses {
   readonly #leaving = new Set<string>();
   /** Attempts whose result the queue is being asked for. */
   readonly #lookedUp = new Set<string>();
+  /** Attempts that are being closed by their totals. */
+  #closings: Promise<void> = Promise.resolve();
 
   constructor(parts: RunParts, control: RunControl, start: RunStart) {
     this.#parts = parts;
@@ -170,8 +172,9 @@ export class RunLosses {
       this.#lose(progress, cause);
       return;
     }
-    void books
-      .closeByTotals(progress, () => services.intervals.read(progress.attempt))
+    // One after the other: thousands at once would ask the store for more than it answers in time.
+    this.#closings = this.#closings
+      .then(() => books.closeByTotals(progress, () => services.intervals.read(progress.attempt)))
       .then((closing) => {
         if (closing === undefined || orders.isStopped) return;
         this.#leaving.add(progress.agentId);
