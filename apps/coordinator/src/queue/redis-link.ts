@@ -11,6 +11,8 @@ const CONNECT_TIMEOUT_MS = 3_000;
  * thousands of agents go over in one transaction, which takes some seconds.
  */
 const COMMAND_TIMEOUT_MS = 10_000;
+/** The same for the first word of all. */
+const PROBE_TIMEOUT_MS = 3_000;
 const MAX_RECONNECT_DELAY_MS = 2_000;
 /** After this a command that says good-bye is not waited for: the server may be gone. */
 const QUIT_TIMEOUT_MS = 1_000;
@@ -103,7 +105,7 @@ async function tryOnce(redisUrl: string, where: string): Promise<unknown> {
     lazyConnect: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
     maxRetriesPerRequest: 0,
-    commandTimeout: COMMAND_TIMEOUT_MS,
+    commandTimeout: PROBE_TIMEOUT_MS,
     enableReadyCheck: false,
     retryStrategy: () => null,
   });
