@@ -135,7 +135,8 @@ export class RunReissue {
     timers.disarm(`ready ${progress.key}`);
     const earliestMs = this.#earliestMs(progress, orders.startAtUs, LIMITS.startDelayMs * 4 ** tries);
     progress.startSlice ??= laterSlice(earliestMs);
-    progress.fromMs = Math.max(earliestMs, progress.startSlice * LIMITS.intervalMs);
+    const sliceMs = progress.startSlice * LIMITS.intervalMs;
+    progress.fromMs = Math.max(earliestMs, sliceMs, this.rests.notBeforeMs(progress));
     if (progress.fromMs >= endMsOf(progress)) {
       this.giveBack(progress, 'its time was over before a slot held it');
       return;

@@ -57,6 +57,14 @@ export class RunRests {
     return this.#rests.some((rest) => rest.taker === undefined);
   }
 
+  /**
+   * Run time before which the load of an attempt is not its own: that of the lost one had not begun yet, and what was
+   * due until then is booked as missed.
+   */
+  notBeforeMs(progress: ShardProgress): number {
+    return this.#rests.find((rest) => rest.taker === progress)?.from.fromMs ?? 0;
+  }
+
   isLost(progress: ShardProgress): boolean {
     return this.#losses.has(progress.key);
   }
