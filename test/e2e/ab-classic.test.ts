@@ -171,14 +171,17 @@ describe.runIf(canRun('ab'))('the case of the seed reports, at 1:100', () => {
     const create = (): Target => new ClosingTarget({ everyReplies: LIMIT, manner: 'after-reply' });
     const theirs = await against(create(), (url) => runRealAb([...words, url]));
     const fired = await against(create(), (url) => fireClassic([...words, url]));
-    for (const report of [theirs.report, parseAbReport(fired.stdout)]) {
+    const ours = parseAbReport(fired.stdout);
+    for (const report of [theirs.report, ours]) {
       const { receive = -1, length = -1, connect = -1 } = report?.failedBy ?? {};
       expect([connect, receive]).toEqual([0, 0]);
       expect(length).toBeGreaterThanOrEqual(least);
       expect(length).toBeLessThanOrEqual(most);
       expect(report?.completeRequests).toBe(requests);
       expect(report?.keepAliveRequests).toBe(requests - length);
-      expect(report?.totalTransferredBytes).toBe((requests - length) * HEAD_AND_BODY);
+      // With -k ab goes on sending, and may still read a reply of each other connection when it has its last.
+      const surplus = (report?.totalTransferredBytes ?? 0) / HEAD_AND_BODY - (requests - length);
+      expect(Array.from({ length: report === ours ? 1 : c }, (_, i) => i)).toContain(surplus);
     }
     const text = fired.stderr.replace(/\s+/g, ' ');
     expect(text).toMatch(
