@@ -51,7 +51,7 @@ export class FaultStage {
     this.#startMs = performance.now();
     this.#story = [];
     this.#tell(JSON.stringify(plan));
-    const runId = await cluster.post({ ...plan, target: this.#target.url + path });
+    const runId = await cluster.postWhenReady({ ...plan, target: this.#target.url + path });
     const acting = Promise.all(faults.map((fault) => this.#act(fault)));
     const detail = await this.#ended(runId);
     this.#tell(`the run is ${detail?.state ?? 'not at its end'}`);

@@ -22,6 +22,8 @@ export interface Door {
 /** The coordinator answered that it cannot, for now. */
 class ServerError extends Error {}
 
+const READY_TIMEOUT_MS = 30_000;
+
 export class ClusterClient {
   readonly #door: Door;
 
@@ -38,6 +40,21 @@ export class ClusterClient {
     const body = (await this.#ask('POST', ROUTES.runs, plan)) as { readonly id?: string };
     if (body.id === undefined) throw new Error(`not taken in: ${JSON.stringify(body)}`);
     return body.id;
+  }
+
+  /** The same, as soon as the coordinator has its store and its queue: an outage may just have ended. */
+  async postWhenReady(plan: Readonly<Record<string, unknown>>): Promise<string> {
+    let runId = '';
+    await this.until(async () => {
+      try {
+        runId = await this.post(plan);
+        return true;
+      } catch (error) {
+        if (error instanceof ServerError) return false;
+        throw error;
+      }
+    }, READY_TIMEOUT_MS);
+    return runId;
   }
 
   /** Undefined while the coordinator, or its store, is away. */
