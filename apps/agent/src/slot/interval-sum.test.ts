@@ -4,12 +4,11 @@ import {
   decodeInterval,
   decodeTotals,
   encodeInterval,
-  GAUGE_NAMES,
-  type Interval,
   ledgerProblems,
   newCounters,
 } from '@broadside/shared';
 import { describe, expect, it } from 'vitest';
+import { plainInterval } from '../testing/plain-interval.js';
 import { plainShard } from '../testing/plain-shard.js';
 import { IntervalSum } from './interval-sum.js';
 
@@ -23,19 +22,7 @@ function add(
 ): void {
   const counters = newCounters();
   for (const [name, value] of Object.entries(counts)) counters[COUNTER[name as keyof typeof COUNTER]] = value;
-  const interval: Interval = {
-    runId: 'r1',
-    shardIndex: 0,
-    attempt: 1,
-    number,
-    span: 1,
-    isLast: false,
-    ...(isWarmup ? { isWarmup } : {}),
-    counters,
-    statusCounts: new Map(),
-    gauges: new Float64Array(GAUGE_NAMES.length),
-    histograms: [],
-  };
+  const interval = plainInterval({ number, counters, ...(isWarmup ? { isWarmup } : {}) });
   sum.add({ number, span: 1, isWarmup, bytes: encodeInterval(interval) });
 }
 

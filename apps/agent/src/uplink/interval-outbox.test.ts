@@ -2,7 +2,6 @@ import {
   COUNTER,
   decodeInterval,
   encodeInterval,
-  GAUGE_NAMES,
   HISTOGRAM_NAMES,
   Histogram,
   type Interval,
@@ -10,6 +9,7 @@ import {
 } from '@broadside/shared';
 import { describe, expect, it } from 'vitest';
 import type { IntervalFrame } from '../slot/thread-message.js';
+import { plainInterval } from '../testing/plain-interval.js';
 import { IntervalOutbox } from './interval-outbox.js';
 
 const SMALL = { maxFrames: 6, maxUnacknowledged: 3 };
@@ -19,18 +19,13 @@ function intervalOf(number: number, completed: number, isLast = false): Interval
   counters[COUNTER.completed] = completed;
   const latency = new Histogram();
   if (completed > 0) latency.record(100 + number, completed);
-  return {
-    runId: 'r1',
-    shardIndex: 0,
-    attempt: 1,
+  return plainInterval({
     number,
-    span: 1,
     isLast,
     counters,
     statusCounts: new Map(completed > 0 ? [[200, completed]] : []),
-    gauges: new Float64Array(GAUGE_NAMES.length),
     histograms: HISTOGRAM_NAMES.map(() => latency.toSparse()),
-  };
+  });
 }
 
 function frameOf(number: number, completed = 1, isLast = false): IntervalFrame {

@@ -2,12 +2,12 @@ import {
   COUNTER,
   decodeInterval,
   encodeInterval,
-  GAUGE_NAMES,
   HISTOGRAM_NAMES,
   Histogram,
   newCounters,
 } from '@broadside/shared';
 import { describe, expect, it } from 'vitest';
+import { plainInterval } from '../testing/plain-interval.js';
 import { IntervalOutbox } from './interval-outbox.js';
 import { shrinkOutboxes } from './shrink-outboxes.js';
 
@@ -17,18 +17,8 @@ function addFrame(outbox: IntervalOutbox, number: number, buckets: number): void
   counters[COUNTER.completed] = 1;
   const latency = new Histogram();
   for (let i = 0; i < buckets; i++) latency.record(1 + i);
-  const bytes = encodeInterval({
-    runId: 'r1',
-    shardIndex: 0,
-    attempt: 1,
-    number,
-    span: 1,
-    isLast: false,
-    counters,
-    statusCounts: new Map(),
-    gauges: new Float64Array(GAUGE_NAMES.length),
-    histograms: HISTOGRAM_NAMES.map(() => latency.toSparse()),
-  });
+  const histograms = HISTOGRAM_NAMES.map(() => latency.toSparse());
+  const bytes = encodeInterval(plainInterval({ number, counters, histograms }));
   outbox.add({ number, span: 1, bytes });
 }
 
