@@ -40,8 +40,10 @@ class Swarm {
     this.#redis.setMaxListeners(0);
   }
 
-  /** As that of apps/agent, but with one connection for all agents beside those that block. */
-  /** @returns {import('@broadside/agent/core').ShardQueueWiring} */
+  /**
+   * As that of apps/agent, but with one connection for all agents beside those that block.
+   * @returns {import('@broadside/agent/core').ShardQueueWiring}
+   */
   #wiring() {
     return {
       createConsumer: (name, processor, { concurrency }) => {
