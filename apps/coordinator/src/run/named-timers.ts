@@ -23,6 +23,11 @@ export class NamedTimers {
     this.#cancels.set(name, cancel);
   }
 
+  /** Leaves it where it is armed already: what calls for it again and again meanwhile does not put it off. */
+  armOnce(name: string, delayMs: number, act: () => void): void {
+    if (!this.isArmed(name)) this.arm(name, delayMs, act);
+  }
+
   disarm(...names: readonly string[]): void {
     for (const name of names) {
       this.#cancels.get(name)?.();

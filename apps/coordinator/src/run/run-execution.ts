@@ -356,8 +356,7 @@ export class RunExecution {
   #waitsForRest(): boolean {
     const { reissue, timers } = this.#parts;
     if (!reissue.rests.isWaiting) return false;
-    if (timers.isArmed('rest')) return true;
-    timers.arm('rest', REST_GRACE_MS, () => {
+    timers.armOnce('rest', REST_GRACE_MS, () => {
       reissue.dropAll('no slot became free');
       this.#checkEnd();
     });
@@ -367,8 +366,7 @@ export class RunExecution {
   #waitsForLast(): boolean {
     const { shards, timers } = this.#parts;
     if (this.#hasWaitedForLast || this.#giving.areAll(shards.all)) return false;
-    if (timers.isArmed('last')) return true;
-    timers.arm('last', LAST_INTERVAL_MS, () => {
+    timers.armOnce('last', LAST_INTERVAL_MS, () => {
       this.#hasWaitedForLast = true;
       this.#checkEnd();
     });

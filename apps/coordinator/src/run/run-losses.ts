@@ -219,7 +219,7 @@ export class RunLosses {
     if (this.#parts.head.plan.onAgentLoss === 'abort') {
       this.#control.stop(`agent ${progress.agentName} was lost, and the plan wants the run to end then`);
     }
-    this.#parts.timers.arm('notes', 0, () => this.#control.saveNotes());
+    this.#parts.timers.armOnce('notes', 0, () => this.#control.saveNotes());
   }
 
   /** Nothing was sent, so another slot can do all of it. */

@@ -11,7 +11,7 @@ function lose(canResume: boolean, arrived: Promise<void>): Promise<void>[] {
     orders: { startAtUs: undefined },
     books: { settled: () => arrived },
     journal: { storeAfter: (done: Promise<void>) => awaited.push(done) },
-    timers: { arm: () => undefined },
+    timers: { armOnce: () => undefined },
   };
   const shard: Partial<Shard> = { runId: 'r', shardIndex: 0, attempt: 1, requests: 10 };
   // Nobody is to take over, so nothing else is asked for.
@@ -71,7 +71,8 @@ class Bench {
       },
       // What waits for a moment comes at once, and nothing else runs out of time.
       timers: {
-        arm: (_name: string, ms: number, act: () => void) => (ms === 0 ? act() : undefined),
+        arm: () => undefined,
+        armOnce: (_name: string, _ms: number, act: () => void) => act(),
         disarm: () => undefined,
       },
       isOffSlot: () => false,

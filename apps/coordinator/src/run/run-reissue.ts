@@ -93,7 +93,7 @@ export class RunReissue {
     if (services.canResume) journal.storeAfter(books.settled());
     this.rests.lose(progress, { cause, noticedAtMs: this.nowMs, returnedRequests: returned, isWanted });
     // Thousands may be lost at once, and a look at everybody's room serves all of them.
-    timers.arm('place', 0, () => this.useFreeSlots());
+    timers.armOnce('place', 0, () => this.useFreeSlots());
   }
 
   /**

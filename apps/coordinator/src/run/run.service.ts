@@ -36,14 +36,12 @@ export class RunService {
   readonly #waiting: RunQueue;
   readonly #executions = new Map<string, RunExecution>();
   readonly #unstoredEnds = new UnstoredEnds();
-  readonly #forgetTimers: NamedTimers;
+  readonly #timers: NamedTimers;
   #isAccepting = false;
-  /** A look at what waits is due. */
-  #isAdmitting = false;
 
   constructor(services: RunServices) {
     this.#services = services;
-    this.#forgetTimers = new NamedTimers(services.timers);
+    this.#timers = new NamedTimers(services.timers);
     const { timers, events, log } = services;
     this.#waiting = new RunQueue({
       timers,
@@ -242,7 +240,7 @@ export class RunService {
    */
   async close(): Promise<number> {
     this.#isAccepting = false;
-    this.#forgetTimers.disarmAll();
+    this.#timers.disarmAll();
     const executions = [...this.#executions.values()];
     const endedRuns = await this.stopAll('the coordinator is stopping');
     let cancel: () => void = () => undefined;
@@ -295,7 +293,7 @@ export class RunService {
   /** Removes the queue of an agent that stays away; one that comes back needs it. */
   #forgetLater(agentId: string): void {
     const { registry, queue } = this.#services;
-    this.#forgetTimers.arm(agentId, FORGET_AGENT_MS, () => {
+    this.#timers.arm(`forget ${agentId}`, FORGET_AGENT_MS, () => {
       if (registry.get(agentId) === undefined) void queue.forgetAgent(agentId);
     });
   }
@@ -318,12 +316,7 @@ export class RunService {
 
   /** Thousands of agents may come or go at once, and one look at their slots serves all of them. */
   #admitSoon(): void {
-    if (this.#isAdmitting) return;
-    this.#isAdmitting = true;
-    this.#services.timers.after(0, () => {
-      this.#isAdmitting = false;
-      this.#admit();
-    });
+    this.#timers.armOnce('admit', 0, () => this.#admit());
   }
 
   /** Starts every run that can start now, and notes why the others wait. */
@@ -393,7 +386,9 @@ export class RunService {
   }
 }
 
-const headOf = ({ id, plan, createdAt }: RunHead): RunHead => ({ id, plan, createdAt });
+function headOf({ id, plan, createdAt }: RunHead): RunHead {
+  return { id, plan, createdAt };
+}
 
 function noSuchRun(runId: string): BroadsideError {
   return new BroadsideError('notFound', `there is no run ${runId.slice(0, 80)}`);
