@@ -9,7 +9,7 @@ import {
   Uplink,
 } from '@broadside/agent/core';
 import { monotonicClock } from '@broadside/engine/host';
-import { BROADSIDE_VERSION, PROTOCOL_VERSION, shardAttemptKey } from '@broadside/shared';
+import { BROADSIDE_VERSION, LIMITS, PROTOCOL_VERSION, shardAttemptKey } from '@broadside/shared';
 import { MadeUpShard } from './made-up-shard.mjs';
 
 /**
@@ -75,6 +75,10 @@ export class ScaleAgent {
     });
   }
 
+  get #extraSlots() {
+    return this.#options.slots * LIMITS.extraPerSlot;
+  }
+
   /** Joins, and waits for the welcome and for the queue. */
   async join() {
     const { wiring, agentId, slots } = this.#options;
@@ -82,7 +86,7 @@ export class ScaleAgent {
     this.#consumer = createShardConsumer({
       wiring,
       agentId,
-      concurrency: slots,
+      concurrency: slots + this.#extraSlots,
       orders: this.#orders,
       onShard: (shard) => this.#attempts.carryOut(shard),
       onInvalid: (attempt, fatal) => this.#attempts.refuseInvalid(attempt, fatal),
@@ -138,6 +142,7 @@ export class ScaleAgent {
         name: agentId,
         version: BROADSIDE_VERSION,
         slots,
+        extraSlots: this.#extraSlots,
         machine: MACHINE,
       }),
       attempts: () => this.#attempts.list(),

@@ -37,7 +37,7 @@ export interface ScaleOptions {
   readonly swarms?: number;
   /** The coordinator gets the first core for itself, everything else the second. */
   readonly isPinned?: boolean;
-  /** Folder for a CPU profile of the coordinator. */
+  /** Folder for the CPU profiles of the coordinator and the swarms. */
   readonly profileDir?: string;
 }
 
@@ -103,7 +103,7 @@ export async function scaleRun(options: ScaleOptions): Promise<ScaleResult> {
     }
     coordinatorLog = () => coordinator.stderr();
     const url = (await coordinator.waitForLine(/^broadside coordinator listens on /)).split(' ').at(-1) ?? '';
-    const playing = Array.from({ length: swarms }, () => new SwarmProcess(isPinned ? 1 : undefined));
+    const playing = Array.from({ length: swarms }, () => new SwarmProcess({ cpu: isPinned ? 1 : undefined, profileDir: options.profileDir }));
     toStop.unshift(() => Promise.all(playing.map((swarm) => swarm.leave())));
     const each = agents / swarms;
     const order = {
@@ -211,7 +211,8 @@ async function watchedRun(
   };
   const runId = await post(url, plan);
   const startedAtMs = await until(async () => {
-    const { startedAt } = await detailOf(url, runId);
+    const { startedAt, state, reason } = await detailOf(url, runId);
+    if (isFinalState(state)) throw new Error(`the run ${state} before its start: ${reason}`);
     return startedAt === undefined ? undefined : Date.parse(startedAt);
   });
   // The first second has the start in it, the last one the end.
@@ -227,7 +228,9 @@ async function watchedRun(
   const report = await until(async () => {
     const detail = await detailOf(url, runId);
     if (!isFinalState(detail.state)) return undefined;
-    if (detail.report === undefined) throw new Error(`the run ${detail.state}: ${detail.reason}`);
+    if (detail.state !== 'finished' || detail.report === undefined) {
+      throw new Error(`the run ${detail.state}: ${detail.reason}`);
+    }
     return detail.report;
   });
   const delays = (await readFile(join(folder, 'loop-delay'), 'utf8'))

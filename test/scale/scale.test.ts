@@ -1,7 +1,7 @@
 // Many simulated agents against a real coordinator process. Here in a short form without a word about times; the
 // long one prints what it cost: BROADSIDE_SCALE=1000x60 (agents × seconds) npx vitest run test/scale
 // With BROADSIDE_SCALE_STORE=postgres, _SWARMS=2 (processes that play agents), _SLOTS=4, _PINNED=1 (the coordinator
-// alone on core 0), _PROFILE=DIR (a CPU profile of the coordinator).
+// alone on core 0), _PROFILE=DIR (CPU profiles of the coordinator and the swarms).
 import { describe, expect, it } from 'vitest';
 import { type ScaleOptions, type ScaleResult, scaleRun } from './scale-run.js';
 

@@ -13,10 +13,11 @@ export class SwarmProcess {
   readonly ended: Promise<never>;
   #isLeaving = false;
 
-  /** @param cpu the core it is to stay on; absent: any. */
-  constructor(cpu?: number) {
+  /** @param place `cpu`: the core it is to stay on; absent: any. */
+  constructor({ cpu, profileDir }: { readonly cpu: number | undefined; readonly profileDir: string | undefined }) {
+    const profile = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
     const command = cpu === undefined ? process.execPath : 'taskset';
-    const args = cpu === undefined ? [SWARM] : ['-c', String(cpu), process.execPath, SWARM];
+    const args = [...(cpu === undefined ? [] : ['-c', String(cpu), process.execPath]), ...profile, SWARM];
     this.#child = spawn(command, args, {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       serialization: 'advanced',

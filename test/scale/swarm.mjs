@@ -19,6 +19,7 @@ import { ScaleAgent } from './scale-agent.mjs';
 const JOINING = 100;
 /** Agents that send before acknowledgements are read again. */
 const SENDING = 25;
+const QUEUE_DRAIN_S = 300;
 /** How often the swarm looks whether everything was acknowledged. */
 const SETTLE_MS = 20;
 
@@ -32,6 +33,7 @@ class Swarm {
   #redis;
   /** How late the swarm itself was with an interval at worst. */
   #lateMs = 0;
+  #jobs = new Turns();
 
   /** @param {SwarmOrder} order */
   constructor(order) {
@@ -47,13 +49,15 @@ class Swarm {
   #wiring() {
     return {
       createConsumer: (name, processor, { concurrency }) => {
-        const worker = new Worker(name, processor, {
+        const worker = new Worker(name, (job) => this.#jobs.inTurn(() => processor(job)), {
           connection: this.#redis,
           prefix: this.#order.prefix,
           concurrency,
           maxStalledCount: 0,
           lockDuration: 300_000,
           lockRenewTime: 100_000,
+          // Real agents ask again every 5 s whether there is a job, each on a CPU of its own.
+          drainDelay: QUEUE_DRAIN_S,
         });
         worker.on('error', (error) => console.error(`queue ${name}: ${error.message}`));
         return worker;
@@ -138,11 +142,33 @@ class Swarm {
   async #inTurns(act) {
     for (let from = 0; from < this.#agents.length; from += SENDING) {
       for (const agent of this.#agents.slice(from, from + SENDING)) act(agent);
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
+      await nextLoop();
     }
   }
+}
+
+/** One agent after the other, the event loop between them: a thousand at once would silence all the others. */
+class Turns {
+  /** @type {Promise<void>} */
+  #last = Promise.resolve();
+
+  /**
+   * @template T
+   * @param {() => Promise<T>} act
+   * @returns {Promise<T>} of what it began; the next turn does not wait for its end
+   */
+  async inTurn(act) {
+    this.#last = this.#last.then(nextLoop);
+    await this.#last;
+    return act();
+  }
+}
+
+/** @returns {Promise<void>} */
+function nextLoop() {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }
 
 /** As the agents' start instants are named. */

@@ -67,10 +67,16 @@ export interface UplinkOptions {
 }
 
 const GREETING_TIMEOUT_MS = 5_000;
-/** Round trips right after the greeting, one after the other, and the pause between later ones. */
+/** Round trips right after the greeting, one after the other. */
 const GREETING_PROBES = 8;
-const PROBE_EVERY_MS = 2_000;
-/** Longer than an interval: an agent that sends its frames need say nothing else to count as alive. */
+/** How often it is looked whether another one is due. */
+const CHECK_EVERY_MS = 2_000;
+/**
+ * A coordinator that acknowledges frames every second has been heard and need not be asked for a sign of life: round
+ * trips are for the clock alone then, which drifts by 0.3 ms in this time.
+ */
+const PROBE_AFTER_US = 6_000_000;
+/** Longer than an interval: who sends frames, or acknowledges them, need say nothing else to count as alive. */
 const HEARTBEAT_SLACK = 1.2;
 /** A coordinator that says nothing for this long, although probes ask it to, is behind a dead connection. */
 const SILENCE_US = 3 * LIMITS.agentSilenceMs * 1_000;
@@ -91,8 +97,9 @@ export class Uplink {
   #toldOffset: ClockOffset | undefined;
   #wake: (() => void) | undefined;
   #heardAtUs = 0;
-  /** The probe that is on its way, and how many more follow it at once. */
-  #probeSentUs: number | undefined;
+  /** The newest probe, whether its reply is still to come, and how many more follow it at once. */
+  #probeSentUs = 0;
+  #isProbing = false;
   #probesLeft = 0;
   #loop: Promise<void> = Promise.resolve();
 
@@ -226,15 +233,21 @@ export class Uplink {
     this.#timers = [
       this.#heartbeat,
       setInterval(() => {
-        this.#probe();
+        this.#probeIfDue(welcome.heartbeatMs * HEARTBEAT_SLACK * 1_000);
         this.#endIfSilent();
-      }, PROBE_EVERY_MS),
+      }, CHECK_EVERY_MS),
     ];
     beat();
   }
 
+  #probeIfDue(quietUs: number): void {
+    const nowUs = this.#options.clock.nowUs();
+    if (nowUs - this.#heardAtUs > quietUs || nowUs - this.#probeSentUs >= PROBE_AFTER_US) this.#probe();
+  }
+
   #probe(): void {
     this.#probeSentUs = this.#options.clock.nowUs();
+    this.#isProbing = true;
     this.send({ kind: 'clock-probe', sentUs: this.#probeSentUs });
   }
 
@@ -249,8 +262,8 @@ export class Uplink {
 
   #takeClockReply({ sentUs, coordinatorUs }: ClockReply): void {
     // A reply to an older probe, or one that was never sent, says nothing about a round trip.
-    if (sentUs !== this.#probeSentUs) return;
-    this.#probeSentUs = undefined;
+    if (!this.#isProbing || sentUs !== this.#probeSentUs) return;
+    this.#isProbing = false;
     this.#offset.add({ sentUs, coordinatorUs, receivedUs: this.#heardAtUs });
     if (this.#probesLeft > 0) {
       this.#probesLeft--;
