@@ -103,7 +103,10 @@ export async function scaleRun(options: ScaleOptions): Promise<ScaleResult> {
     }
     coordinatorLog = () => coordinator.stderr();
     const url = (await coordinator.waitForLine(/^broadside coordinator listens on /)).split(' ').at(-1) ?? '';
-    const playing = Array.from({ length: swarms }, () => new SwarmProcess({ cpu: isPinned ? 1 : undefined, profileDir: options.profileDir }));
+    const playing = Array.from(
+      { length: swarms },
+      () => new SwarmProcess({ cpu: isPinned ? 1 : undefined, profileDir: options.profileDir }),
+    );
     toStop.unshift(() => Promise.all(playing.map((swarm) => swarm.leave())));
     const each = agents / swarms;
     const order = {

@@ -7,14 +7,20 @@ import type { SwarmOrder, SwarmResult } from './swarm.mjs';
 
 const SWARM = fileURLToPath(new URL('./swarm.mjs', import.meta.url));
 
+interface SwarmPlace {
+  /** The core it is to stay on; undefined: any. */
+  readonly cpu: number | undefined;
+  /** Folder for its CPU profile. */
+  readonly profileDir: string | undefined;
+}
+
 export class SwarmProcess {
   readonly #child: ChildProcess;
   /** Rejects when the swarm ends before it is told to. */
   readonly ended: Promise<never>;
   #isLeaving = false;
 
-  /** @param place `cpu`: the core it is to stay on; absent: any. */
-  constructor({ cpu, profileDir }: { readonly cpu: number | undefined; readonly profileDir: string | undefined }) {
+  constructor({ cpu, profileDir }: SwarmPlace) {
     const profile = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
     const command = cpu === undefined ? process.execPath : 'taskset';
     const args = [...(cpu === undefined ? [] : ['-c', String(cpu), process.execPath]), ...profile, SWARM];

@@ -23,6 +23,7 @@ import {
   type Welcome,
 } from './coordinator-connection.js';
 import { OutageTeller } from './outage-teller.js';
+import { isProbeDue } from './probe-due.js';
 
 export type { Welcome } from './coordinator-connection.js';
 export type Hello = Extract<AgentMessage, { kind: 'hello' }>;
@@ -71,12 +72,7 @@ const GREETING_TIMEOUT_MS = 5_000;
 const GREETING_PROBES = 8;
 /** How often it is looked whether another one is due. */
 const CHECK_EVERY_MS = 2_000;
-/**
- * A coordinator that acknowledges frames every second has been heard and need not be asked for a sign of life: round
- * trips are for the clock alone then, which drifts by 0.3 ms in this time.
- */
-const PROBE_AFTER_US = 6_000_000;
-/** Longer than an interval: who sends frames, or acknowledges them, need say nothing else to count as alive. */
+/** Longer than an interval: an agent that sends its frames need say nothing else to count as alive. */
 const HEARTBEAT_SLACK = 1.2;
 /** A coordinator that says nothing for this long, although probes ask it to, is behind a dead connection. */
 const SILENCE_US = 3 * LIMITS.agentSilenceMs * 1_000;
@@ -222,9 +218,10 @@ export class Uplink {
 
   /** What runs on every greeted connection: heartbeat, clock probes, and the watch for a dead one. */
   #begin(welcome: Welcome): void {
+    const { clock } = this.#options;
     this.#earlierOffset = this.clockOffset;
     this.#offset.clear();
-    this.#heardAtUs = this.#options.clock.nowUs();
+    this.#heardAtUs = clock.nowUs();
     this.#probesLeft = GREETING_PROBES - 1;
     this.#probe();
     this.#toldOffset = undefined;
@@ -233,16 +230,12 @@ export class Uplink {
     this.#timers = [
       this.#heartbeat,
       setInterval(() => {
-        this.#probeIfDue(welcome.heartbeatMs * HEARTBEAT_SLACK * 1_000);
+        if (isProbeDue(clock.nowUs(), { heardAtUs: this.#heardAtUs, probedAtUs: this.#probeSentUs }))
+          this.#probe();
         this.#endIfSilent();
       }, CHECK_EVERY_MS),
     ];
     beat();
-  }
-
-  #probeIfDue(quietUs: number): void {
-    const nowUs = this.#options.clock.nowUs();
-    if (nowUs - this.#heardAtUs > quietUs || nowUs - this.#probeSentUs >= PROBE_AFTER_US) this.#probe();
   }
 
   #probe(): void {

@@ -64,9 +64,9 @@ describe('the agent registry', () => {
     registry.join(helloOf('b'), b);
     registry.disconnected('a', a);
     nowMs = 2_500;
-    expect(registry.takeLost(undefined, limits).map((agent) => agent.id)).toEqual(['a']);
+    expect(registry.takeLost(undefined, limits)).toMatchObject([{ id: 'a', sign: 'disconnected' }]);
     nowMs = 3_001;
-    expect(registry.takeLost(undefined, limits).map((agent) => agent.id)).toEqual(['b']);
+    expect(registry.takeLost(undefined, limits)).toMatchObject([{ id: 'b', sign: 'silent' }]);
     expect(b.closed).toHaveLength(1);
     expect(registry.rooms()).toEqual([]);
   });
@@ -194,6 +194,6 @@ describe('the agent registry', () => {
     registry.setDraining('a');
     expect(registry.rooms()).toEqual([]);
     registry.disconnected('a', link);
-    expect(registry.takeLost(undefined, limits).map((agent) => agent.id)).toEqual(['a']);
+    expect(registry.takeLost(undefined, limits)).toMatchObject([{ id: 'a', sign: 'left' }]);
   });
 });

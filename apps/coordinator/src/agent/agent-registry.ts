@@ -38,6 +38,11 @@ export interface AgentRecord extends SlotStrength {
   readonly clockUncertaintyUs: number;
 }
 
+/** An agent that is no more, and what showed it: its good-bye, its broken connection, or its silence. */
+export interface LostAgent extends AgentRecord {
+  readonly sign: 'left' | 'disconnected' | 'silent';
+}
+
 interface Entry {
   record: AgentRecord;
   link: AgentLink | undefined;
@@ -167,8 +172,8 @@ export class AgentRegistry {
   }
 
   /** Removes and names the agents that counted as lost then, of which nothing has been heard since. */
-  takeLost(nowMs: number = this.#clock.nowMs(), limits: LivenessLimits = AGENT_LIVENESS): AgentRecord[] {
-    const lost: AgentRecord[] = [];
+  takeLost(nowMs: number = this.#clock.nowMs(), limits: LivenessLimits = AGENT_LIVENESS): LostAgent[] {
+    const lost: LostAgent[] = [];
     const away = [...this.#entries.values()].filter((entry) => entry.link === undefined).length;
     for (const [id, entry] of this.#entries) {
       // An agent that has said good-bye and holds nothing cannot come back to anything.
@@ -176,10 +181,11 @@ export class AgentRegistry {
       const { silenceMs, graceMs } = limits;
       const own = { silenceMs, graceMs: (entry.graceMs ?? graceMs) + (away - 1) * GREETING_MS };
       if (!isGone && livenessOf(entry, nowMs, own) !== 'lost') continue;
+      const ended = entry.isDraining ? 'left' : 'disconnected';
+      lost.push({ ...entry.record, sign: entry.link === undefined ? ended : 'silent' });
       entry.link?.close(1008, 'nothing was heard from this agent for too long');
       this.#entries.delete(id);
       this.#names.delete(entry.record.name);
-      lost.push(entry.record);
     }
     return lost;
   }

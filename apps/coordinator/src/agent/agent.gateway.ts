@@ -14,7 +14,7 @@ import type { Clock } from '../clock.js';
 import type { CoordinatorEvents } from '../events.js';
 import type { Upgrade } from '../http/upgrade-router.js';
 import type { IntervalWriter } from '../interval/interval-writer.js';
-import type { AgentRegistry, Hello } from './agent-registry.js';
+import type { AgentRegistry, Hello, LostAgent } from './agent-registry.js';
 import { AgentSocket, type AgentSocketEvents, CLOSE } from './agent-socket.js';
 
 export interface AgentGatewayParts {
@@ -34,6 +34,12 @@ const LIVENESS_CHECK_MS = 250;
 const OWN_PAUSE_MS = 1_000;
 /** Time for sockets to answer our good-bye. */
 const CLOSE_TIMEOUT_MS = 1_000;
+
+const REASON_OF: Readonly<Record<LostAgent['sign'], string>> = {
+  left: 'it said good-bye',
+  disconnected: 'its connection broke, and it did not come back',
+  silent: `nothing was heard of it for ${LIMITS.agentSilenceMs / 1_000} s`,
+};
 
 /** The WebSocket endpoint of the agents: checks, greets, and turns what arrives into events. */
 export class AgentGateway implements AgentSocketEvents {
@@ -205,7 +211,7 @@ export class AgentGateway implements AgentSocketEvents {
   #dropLost(checkedAtMs: number): void {
     const { registry, events, log } = this.#parts;
     for (const agent of registry.takeLost(checkedAtMs)) {
-      log.info(`agent ${agent.name} (${agent.id}) has gone`);
+      log.info(`agent ${agent.name} (${agent.id}) has gone: ${REASON_OF[agent.sign]}`);
       events.emit('agent-lost', { agentId: agent.id, agentName: agent.name });
     }
   }
