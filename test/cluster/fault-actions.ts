@@ -70,8 +70,12 @@ export class FaultActions {
     if (!this.#hosts.cluster.isRunning(name)) await this.#hosts.cluster.startAgent(name, AGENT_SLOTS);
   }
 
-  /** As a service manager would: again until it stays, because it cannot start while Redis is away. */
+  /**
+   * As a service manager would: again until it stays, because it cannot start while Redis is away. One that was killed
+   * as it came back has been started again by whoever was at it.
+   */
   #bringCoordinatorBack(): Promise<void> {
+    if (!this.#hosts.cluster.coordinator.hasEnded()) return this.#coordinatorReturns ?? Promise.resolve();
     this.#coordinatorReturns ??= this.#restartCoordinator().finally(() => {
       this.#coordinatorReturns = undefined;
     });
