@@ -10,6 +10,10 @@ const first = only === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(
 const FIXED_SEEDS = [
   // A loss was stored before the intervals that it was reckoned from, and the coordinator killed between.
   1588013602,
+  // The run ended as it was taken up, before it was looked at what its agent had given back.
+  1145218145,
+  // A rest was told to start by its slice alone, when its agent came back before it had been named when in it.
+  927543088,
 ];
 
 describe('the books of a cluster under random faults', () => {

@@ -48,6 +48,8 @@ export class RunExecution {
   readonly #losses: RunLosses;
   #resolveEnded: () => void = () => undefined;
   #isClosing = false;
+  /** From `restore` to `goOn`: what an earlier coordinator had not come to is still to be looked at. */
+  #isBeingRestored = false;
   /** When an interval was taken last. */
   #heardAtMs = 0;
   #hasWaitedForLast = false;
@@ -120,6 +122,7 @@ export class RunExecution {
    */
   async restore(state: RunState, notes: RunNotes): Promise<void> {
     const { services, journal } = this.#parts;
+    this.#isBeingRestored = true;
     await restoreParts(this.#parts, state, notes, (group, endings) => this.shardsEnded(group, endings));
     if (state === 'preparing' && notes.startAtUs !== undefined) {
       // The instant was stored, and perhaps told; the state was not.
@@ -134,6 +137,7 @@ export class RunExecution {
 
   /** Looks whether what was restored has ended already; to be called when the queue is listened to. */
   goOn(): void {
+    this.#isBeingRestored = false;
     this.#losses.restored();
     this.#parts.reissue.useFreeSlots();
     this.#checkEnd();
@@ -339,7 +343,7 @@ export class RunExecution {
   /** Enters `closing` when the load has ended, and closes when nothing is missing. */
   #checkEnd(): void {
     const { shards, books, timers } = this.#parts;
-    if (this.#isClosing) return;
+    if (this.#isClosing || this.#isBeingRestored) return;
     if (!this.#load.areAll(shards.all)) return;
     if (this.#waitsForRest() || this.#waitsForLast()) return;
     timers.disarm('last');

@@ -27,6 +27,7 @@ describe('the order for a shard', () => {
     orders.setReference(42);
     orders.start(1_000);
     for (const progress of [...shards, ...shards]) {
+      progress.hasBegun = true;
       expect(orders.orderFor(progress)).toEqual({
         kind: 'start',
         shard: progress.attempt,
@@ -41,7 +42,10 @@ describe('the order for a shard', () => {
     orders.start(1_000);
     const [late] = shards;
     if (late === undefined) throw new Error('no shard');
-    [late.startSlice, late.fromMs] = [3, 3_450];
+    late.startSlice = 3;
+    // Its agent is back before it is named when it begins.
+    expect(orders.orderFor(late)).toBeUndefined();
+    [late.fromMs, late.hasBegun] = [3_450, true];
     const order = { kind: 'start', startAtUs: 3_001_000, fromUs: 3_451_000 };
     expect(orders.orderFor(late)).toMatchObject(order);
   });

@@ -80,8 +80,9 @@ export class RunOrders {
       };
     }
     if (this.#startAtUs !== undefined) {
-      const { startSlice, fromMs } = progress;
-      if (startSlice === undefined) return undefined;
+      const { startSlice, fromMs, hasBegun } = progress;
+      // The slice of a rest is known before it is said when in it the load begins.
+      if (startSlice === undefined || !hasBegun) return undefined;
       return {
         kind: 'start',
         shard,
