@@ -258,6 +258,18 @@ describe('ShardAttempts', () => {
     return carried;
   });
 
+  it('says again what the probe was like when it is asked again, and sends none for it', () => {
+    const { attempts, uplink, slots } = bench();
+    const carried = attempts.carryOut(shardOf('r1'));
+    for (let asked = 0; asked < 2; asked++) attempts.obey({ kind: 'probe', shard: attempt });
+    slots[0]?.events.onProbed({ ok: true, bodyBytes: 1, status: 200 });
+    attempts.obey({ kind: 'probe', shard: attempt });
+    expect(uplink.kinds()).toEqual(['probed', 'probed']);
+    expect(slots[0]?.orders).toEqual(['probe', 'probe']);
+    slots[0]?.end();
+    return carried;
+  });
+
   it('keeps a refusal that could not be said until it can be', async () => {
     const { attempts, uplink } = bench({ startTimeoutMs: 5 });
     uplink.isUp = false;

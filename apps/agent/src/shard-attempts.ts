@@ -176,7 +176,7 @@ export class ShardAttempts {
     }
     switch (order.kind) {
       case 'probe':
-        live.run?.probe();
+        this.#probe(live);
         return;
       case 'start':
         this.#start(live, order);
@@ -300,6 +300,13 @@ export class ShardAttempts {
         this.#pumpSoon();
       },
     };
+  }
+
+  /** A coordinator that asks again was away, or not as far, when it was told the result. */
+  #probe(live: LiveAttempt): void {
+    const probed = live.said.find(({ kind }) => kind === 'probed');
+    if (probed === undefined) live.run?.probe();
+    else this.#options.uplink.send(probed);
   }
 
   #start(live: LiveAttempt, { startAtUs, fromUs, referenceBytes }: StartOrder): void {

@@ -38,15 +38,19 @@ export class RunLosses {
     const { shards, barrier, reissue, books, journal } = this.#parts;
     const progress = shards.find(agentId, attempt);
     if (progress === undefined || progress.hasEnded) return;
+    const isLeaving = fatal.code === 'AGENT_DRAINING';
     if (barrier.isOpen) {
-      reissue.giveBack(progress, fatal.message);
+      // One of the start is missing although all had been ready; a later one was to be held by this slot.
+      if (isOfStart(progress) && !progress.hasBegun) this.#lose(progress, isLeaving ? 'left' : 'forgotten');
+      else reissue.giveBack(progress, fatal.message);
+      this.#control.checkEnd();
       return;
     }
     progress.didNothing = true;
     books.end(progress);
     // A restarted coordinator would take it for one that began, and miss its intervals.
     journal.saveShard(progress);
-    if (fatal.code === 'AGENT_DRAINING') this.#loseBeforeStart(progress);
+    if (isLeaving) this.#loseBeforeStart(progress);
     else {
       progress.fatal = fatal;
       this.#control.fail(fatal.message);
@@ -225,8 +229,9 @@ export class RunLosses {
   /** Nothing was sent, so another slot can do all of it. */
   #loseBeforeStart(progress: ShardProgress): void {
     const { barrier, timers, reissue } = this.#parts;
-    barrier.lost(progress.shard.shardIndex);
-    timers.disarm('probe');
+    const { shardIndex } = progress.shard;
+    barrier.lost(shardIndex);
+    if (shardIndex === 0) timers.disarm('probe');
     if (this.wantsRests && reissue.replace(progress)) this.#start.awaitReady();
     else this.#control.fail(`agent ${progress.agentName} was lost before the start`);
   }

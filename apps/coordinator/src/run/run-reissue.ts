@@ -183,11 +183,12 @@ export class RunReissue {
   }
 
   /**
-   * An attempt that has not begun, and will not: its rest waits again.
+   * An attempt that has not begun, and will not: its rest, or the start of the whole run, waits again.
    * @param wasTried false when no agent has heard of it.
    */
   giveBack(progress: ShardProgress, why: string, wasTried = true): void {
     const { services, groups, journal, timers, onChange } = this.#parts;
+    const delayMs = wasTried ? RETRY_MS : QUEUE_RETRY_MS;
     if (progress.hasBegun || progress.didNothing) return;
     services.log.info(`${progress.name} does not begin: ${why}`);
     timers.disarm(`ready ${progress.key}`);
@@ -197,10 +198,19 @@ export class RunReissue {
     services.registry.release(progress.agentId, progress.shard);
     journal.saveShard(progress);
     void groups.release(progress).then(() => groups.withdraw(progress));
-    this.rests.failed(progress, wasTried);
-    if (this.rests.isWaiting)
-      timers.arm('retry', wasTried ? RETRY_MS : QUEUE_RETRY_MS, () => this.useFreeSlots());
+    if (progress.startSlice === 0) this.#replaceLater(progress, delayMs);
+    else this.rests.failed(progress, wasTried);
+    if (this.rests.isWaiting) timers.arm('retry', delayMs, () => this.useFreeSlots());
     onChange();
+  }
+
+  /** Again and again, until somebody holds it or the time to be ready is over. */
+  #replaceLater(progress: ShardProgress, delayMs: number): void {
+    const { timers, orders } = this.#parts;
+    timers.arm(`replace ${progress.shard.shardIndex}`, delayMs, () => {
+      if (orders.isStopped || orders.startAtUs !== undefined) return;
+      if (!this.replace(progress)) this.#replaceLater(progress, QUEUE_RETRY_MS);
+    });
   }
 
   /** Nobody takes over what has not begun. */

@@ -43,6 +43,7 @@ export class RunStart {
       return;
     }
     const step = barrier.ready(attempt.shardIndex);
+    if (barrier.areAllReady) timers.disarm('ready');
     if (orders.isStopped || step === 'wait') this.#control.sayOrder(progress);
     else if (step === 'probe') this.#sendProbe();
     else this.#start();
@@ -74,7 +75,6 @@ export class RunStart {
 
   #sendProbe(): void {
     const { timers, shards, head } = this.#parts;
-    timers.disarm('ready');
     const first = shards.latest(0);
     if (first === undefined) return;
     this.#control.sayOrder(first);
@@ -90,7 +90,7 @@ export class RunStart {
   #start(tries = 0): void {
     const { services, timers, agents, journal, orders } = this.#parts;
     const { clock, canResume } = services;
-    timers.disarm('ready', 'probe');
+    timers.disarm('probe');
     const uncertaintiesUs = agents.facts().map((agent) => agent.clockUncertaintyUs);
     const delayMs = LIMITS.startDelayMs * 2 ** tries;
     const startAtUs = startInstantUs(clock.epochUs(), delayMs, uncertaintiesUs);

@@ -28,8 +28,8 @@ export class StartBarrier {
     return this.#isOpen;
   }
 
-  isReady(shardIndex: number): boolean {
-    return this.#ready.has(shardIndex);
+  get areAllReady(): boolean {
+    return this.#ready.size === this.#shardCount;
   }
 
   /** A slot holds the shard. Said again after a broken socket it changes nothing. */
@@ -62,7 +62,7 @@ export class StartBarrier {
   }
 
   #step(): BarrierStep {
-    if (this.#isOpen || this.#ready.size < this.#shardCount || this.#probe === 'sent') return 'wait';
+    if (this.#isOpen || !this.areAllReady || this.#probe === 'sent') return 'wait';
     if (this.#probe === 'wanted') {
       this.#probe = 'sent';
       return 'probe';
