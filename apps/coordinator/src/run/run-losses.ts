@@ -39,7 +39,13 @@ export class RunLosses {
     const progress = shards.find(agentId, attempt);
     if (progress === undefined || progress.hasEnded) return;
     if (barrier.isOpen) {
-      reissue.giveBack(progress, fatal.message);
+      const isBooked = progress.hasBegun || reissue.rests.isLost(progress);
+      if (isBooked || !isOfStart(progress)) reissue.giveBack(progress, fatal.message);
+      else {
+        // While the start was being stored the agent has waited for it long enough.
+        this.#lose(progress, 'left');
+        this.#control.checkEnd();
+      }
       return;
     }
     progress.didNothing = true;
@@ -52,6 +58,19 @@ export class RunLosses {
       this.#control.fail(fatal.message);
     }
     this.#control.checkEnd();
+  }
+
+  /**
+   * Something came of a shard that has not begun.
+   * @returns whether that is because its agent leaves: another one is to do all of it, and what came is not counted.
+   */
+  leftBeforeStart(progress: ShardProgress): boolean {
+    const { orders } = this.#parts;
+    // Of one that takes a rest over the queue tells.
+    if (orders.isStopped || !isOfStart(progress) || !this.#leaving.has(progress.agentId)) return false;
+    this.#lose(progress, 'left');
+    this.#control.checkEnd();
+    return true;
   }
 
   /** The agent said hello again: what it still holds goes on, what it has forgotten is lost. */

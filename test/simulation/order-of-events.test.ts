@@ -1,0 +1,136 @@
+// Single orders of events that random faults hardly ever meet, on virtual time.
+
+import { type Plan, parsePlan, type Report } from '@broadside/shared';
+import { describe, expect, it } from 'vitest';
+import { Random } from '../../libs/shared/src/testing/random.js';
+import { VirtualAgent } from './virtual-agent.js';
+import { VirtualCoordinator } from './virtual-coordinator.js';
+import type { AttemptTruth } from './virtual-engine.js';
+import { VirtualQueue } from './virtual-queue.js';
+import { VirtualStore } from './virtual-store.js';
+import { VirtualTime } from './virtual-time.js';
+
+/** Everything takes as long as it can, so that a test can say what comes first. */
+class Slowest extends Random {
+  override int(_least: number, most: number): number {
+    return most;
+  }
+}
+
+function planOf(given: object): Plan {
+  const parsed = parsePlan({ target: 'http://127.0.0.1:9/', connections: 2, timeoutMs: 2_000, ...given });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  return parsed.plan;
+}
+
+class Cluster {
+  readonly time = new VirtualTime();
+  readonly #random = new Slowest(1);
+  readonly store = new VirtualStore(this.#random);
+  readonly #queue = new VirtualQueue(this.time, this.#random);
+  readonly agents: VirtualAgent[] = [];
+  coordinator = this.start();
+
+  /** @returns the coordinator, which opens as time passes. */
+  start(): VirtualCoordinator {
+    this.coordinator = new VirtualCoordinator(this.time, this.store, this.#queue);
+    void this.coordinator.open();
+    return this.coordinator;
+  }
+
+  async addAgents(count: number): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      const agent = new VirtualAgent({
+        id: `agent-${this.agents.length}`,
+        slots: 1,
+        time: this.time,
+        random: this.#random,
+        queue: this.#queue,
+        coordinator: () => this.coordinator,
+        truths: new Map<string, AttemptTruth>(),
+      });
+      this.agents.push(agent);
+    }
+    await this.pass(1_000);
+  }
+
+  async pass(ms: number): Promise<void> {
+    const untilMs = this.time.nowMs + ms;
+    let isOver = false;
+    this.time.after(ms, () => {
+      isOver = true;
+    });
+    await this.time.run(() => isOver, untilMs);
+  }
+
+  /** The agent of a first attempt. */
+  agentOf(shardIndex: number): VirtualAgent {
+    const [row] = [...this.store.shards.values()].filter(
+      ({ shard }) => shard.shardIndex === shardIndex && shard.attempt === 1,
+    );
+    const agent = this.agents.find(({ id }) => id === row?.agentId);
+    if (agent === undefined) throw new Error(`nobody has shard ${shardIndex}`);
+    return agent;
+  }
+
+  /** Posts a plan, and returns when its shards are with their agents or the queue, and none has said anything. */
+  async post(plan: Plan): Promise<string> {
+    let runId = '';
+    void this.coordinator.runs.create(plan).then((run) => {
+      runId = run.id;
+    });
+    await this.time.run(() => this.store.shards.size > 0, this.time.nowMs + 5_000);
+    return runId;
+  }
+
+  async reportOf(runId: string): Promise<Report> {
+    const report = (): Report | undefined => this.store.runs.get(runId)?.report;
+    await this.time.run(() => report() !== undefined, this.time.nowMs + 300_000);
+    const found = report();
+    if (found === undefined) throw new Error(`no report: ${JSON.stringify(this.store.runs.get(runId))}`);
+    return found;
+  }
+}
+
+describe('a start that is stored so late that an agent has given its shard up', () => {
+  it('leaves that shard to somebody else', async () => {
+    const cluster = new Cluster();
+    await cluster.addAgents(2);
+    const runId = await cluster.post(planOf({ durationMs: 5_000, slots: 2 }));
+    cluster.agentOf(1).timers.freeze();
+    await cluster.pass(2_000);
+    // Only what is stored now: the start.
+    cluster.store.slownessMs = 40_500;
+    cluster.agentOf(1).timers.thaw();
+    await cluster.pass(500);
+    cluster.store.slownessMs = 5;
+    const { losses = [], shards, verdict } = await cluster.reportOf(runId);
+    expect(losses.map(({ shardIndex, cause, rest }) => ({ shardIndex, cause, rest }))).toEqual([
+      { shardIndex: 0, cause: 'left', rest: 'taken' },
+    ]);
+    const taken = shards.find(({ shardIndex, attempt }) => shardIndex === 0 && attempt > 1);
+    expect(taken?.counters?.sent).toBeGreaterThan(0);
+    expect(verdict.outcome).toBe('pass');
+  });
+});
+
+describe('an agent that leaves when its slot holds its shard, and others are waited for', () => {
+  it.each([true, false])('is replaced before the start (probe: %s)', async (probe) => {
+    const cluster = new Cluster();
+    await cluster.addAgents(3);
+    const runId = await cluster.post(planOf({ durationMs: 5_000, slots: 2, probe }));
+    cluster.agentOf(1).timers.freeze();
+    await cluster.pass(500);
+    const leaver = cluster.agentOf(0);
+    leaver.timers.run(() => leaver.drain());
+    await cluster.pass(1_500);
+    cluster.agentOf(1).timers.thaw();
+    const { run, losses = [], shards, verdict } = await cluster.reportOf(runId);
+    expect(run).toMatchObject({ state: 'finished' });
+    expect(losses).toEqual([]);
+    expect(
+      shards.find(({ shardIndex, attempt }) => shardIndex === 0 && attempt === 2)?.counters?.sent,
+    ).toBeGreaterThan(0);
+    expect(verdict.outcome).toBe('pass');
+  });
+});
