@@ -134,3 +134,40 @@ describe('an agent that leaves when its slot holds its shard, and others are wai
     expect(verdict.outcome).toBe('pass');
   });
 });
+
+describe('a probe', () => {
+  it('that was answered to a coordinator before is not waited for again', async () => {
+    const cluster = new Cluster();
+    await cluster.addAgents(2);
+    const runId = await cluster.post(planOf({ durationMs: 5_000, slots: 2, probe: true }));
+    cluster.store.slownessMs = 1_000;
+    await cluster.pass(500);
+    cluster.coordinator.kill();
+    cluster.store.slownessMs = 5;
+    cluster.agentOf(1).timers.freeze();
+    cluster.start();
+    await cluster.pass(2_000);
+    cluster.agentOf(1).timers.thaw();
+    const { run, verdict } = await cluster.reportOf(runId);
+    expect(run).toMatchObject({ state: 'finished' });
+    expect(verdict.outcome).toBe('pass');
+  });
+
+  it('is believed of the shard that sends it', async () => {
+    const cluster = new Cluster();
+    await cluster.addAgents(2);
+    const runId = await cluster.post(
+      planOf({ durationMs: 5_000, slots: 2, probe: true, onSocketError: 'stop' }),
+    );
+    cluster.coordinator.events.emit('shard-probed', {
+      agentId: cluster.agentOf(1).id,
+      shard: { runId, shardIndex: 1, attempt: 1 },
+      result: {
+        ok: false,
+        fatal: { code: 'ECONNREFUSED', message: 'refused', failureClass: 'connectRefused' },
+      },
+    });
+    const { run } = await cluster.reportOf(runId);
+    expect(run).toMatchObject({ state: 'finished' });
+  });
+});

@@ -50,7 +50,7 @@ export class RunStart {
 
   probed(agentId: string, attempt: ShardAttempt, result: ProbeResult): void {
     const { shards, barrier, timers, orders, reasons, head } = this.#parts;
-    if (shards.find(agentId, attempt) === undefined || barrier.isOpen) return;
+    if (shards.find(agentId, attempt)?.shard.probe !== true || barrier.isOpen) return;
     timers.disarm('probe');
     if (orders.isStopped) return;
     if (!result.ok && head.plan.onSocketError === 'stop' && isSocketError(result.fatal)) {
