@@ -171,3 +171,55 @@ describe('a probe', () => {
     expect(run).toMatchObject({ state: 'finished' });
   });
 });
+
+describe('agents that stop their load because the coordinator stays away', () => {
+  async function runWithout(lastsMs: number): Promise<Report> {
+    const cluster = new Cluster();
+    await cluster.addAgents(2);
+    const runId = await cluster.post(planOf({ durationMs: 120_000, slots: 2 }));
+    await cluster.pass(10_000);
+    cluster.coordinator.kill();
+    await cluster.pass(lastsMs);
+    cluster.start();
+    return cluster.reportOf(runId);
+  }
+
+  it('go on when it is back, also where no number of requests says what is left', async () => {
+    const { losses = [], verdict } = await runWithout(70_000);
+    expect(losses.map(({ cause, rest }) => ({ cause, rest }))).toEqual([
+      { cause: 'left', rest: 'taken' },
+      { cause: 'left', rest: 'taken' },
+    ]);
+    expect(verdict.outcome).toBe('pass');
+  });
+
+  it('leave the run inconclusive where its time is over then', async () => {
+    const { losses = [], verdict } = await runWithout(130_000);
+    expect(losses.map(({ cause, rest }) => ({ cause, rest }))).toEqual([
+      { cause: 'left', rest: 'dropped' },
+      { cause: 'left', rest: 'dropped' },
+    ]);
+    expect(verdict.outcome).toBe('inconclusive');
+  });
+});
+
+describe('an agent that leaves, and a coordinator that is killed before it has noted that', () => {
+  it('leave the run inconclusive', async () => {
+    const cluster = new Cluster();
+    await cluster.addAgents(2);
+    const runId = await cluster.post(planOf({ durationMs: 20_000, slots: 2 }));
+    await cluster.pass(3_000);
+    cluster.store.slownessMs = 500;
+    const leaver = cluster.agentOf(0);
+    leaver.timers.run(() => leaver.drain());
+    // Its last interval is stored by then, and the loss is not.
+    await cluster.pass(900);
+    cluster.coordinator.kill();
+    cluster.store.slownessMs = 5;
+    leaver.kill(false);
+    cluster.start();
+    const { verdict } = await cluster.reportOf(runId);
+    expect(verdict.outcome).toBe('inconclusive');
+    expect(verdict.reasons.join('\n')).toMatch(/shard 0 .* its load ended after 2.00s of its 20.0s/);
+  });
+});

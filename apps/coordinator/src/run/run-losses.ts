@@ -122,7 +122,9 @@ export class RunLosses {
   /** A shard has said its last although nobody stopped it: was it its budget, or something else? */
   checkLast(progress: ShardProgress, interval: Pick<Interval, 'counters' | 'number' | 'span'>): void {
     const { head, reissue } = this.#parts;
-    const hasStoppedItself = this.#leaving.has(progress.agentId) || endedEarly(interval);
+    // Its result came first, and tells of no error: of agents whose coordinator was away for too long.
+    const hasNoError = progress.result !== undefined && progress.fatal === undefined;
+    const hasStoppedItself = this.#leaving.has(progress.agentId) || endedEarly(interval) || hasNoError;
     if (hasStoppedItself && isUnfinished(progress.shard, interval)) {
       // What was left of it goes on elsewhere.
       reissue.lose(progress, 'left', { isWanted: this.wantsRests, returned: returnedBy(interval) });
