@@ -197,7 +197,7 @@ export class RunLosses {
     this.#closings = this.#closings
       .then(() => books.closeByTotals(progress, () => services.intervals.read(progress.attempt)))
       .then((closing) => {
-        if (closing === undefined || orders.isStopped) return;
+        if (closing === undefined || orders.isStopped || this.#control.isClosing) return;
         this.#leaving.add(progress.agentId);
         this.checkLast(progress, closing);
       })

@@ -139,6 +139,15 @@ describe('an attempt of a run that finished', () => {
     progress.count(lastInterval(0, { notSentStopped: 2 }));
     expect(earlyEnd(progress, [])).toBe('its load ended after 1.00s, and nobody had ended it');
   });
+
+  it('keeps its last interval, whose arrays the next frame is decoded into', () => {
+    const progress = progressOf();
+    const interval = lastInterval(0, { notSentStopped: 2 });
+    progress.count(interval);
+    interval.counters.fill(0);
+    expect(progress.last).toMatchObject({ number: 0, span: 1 });
+    expect(progress.last && endedEarly(progress.last)).toBe(true);
+  });
 });
 
 describe('shards in a sentence', () => {
