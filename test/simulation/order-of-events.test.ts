@@ -27,13 +27,13 @@ class Cluster {
   readonly time = new VirtualTime();
   readonly #random = new Slowest(1);
   readonly store = new VirtualStore(this.#random);
-  readonly #queue = new VirtualQueue(this.time, this.#random);
+  readonly queue = new VirtualQueue(this.time, this.#random);
   readonly agents: VirtualAgent[] = [];
   coordinator = this.start();
 
   /** @returns the coordinator, which opens as time passes. */
   start(): VirtualCoordinator {
-    this.coordinator = new VirtualCoordinator(this.time, this.store, this.#queue);
+    this.coordinator = new VirtualCoordinator(this.time, this.store, this.queue);
     void this.coordinator.open();
     return this.coordinator;
   }
@@ -45,7 +45,7 @@ class Cluster {
         slots: 1,
         time: this.time,
         random: this.#random,
-        queue: this.#queue,
+        queue: this.queue,
         coordinator: () => this.coordinator,
         truths: new Map<string, AttemptTruth>(),
       });
@@ -221,5 +221,23 @@ describe('an agent that leaves, and a coordinator that is killed before it has n
     const { verdict } = await cluster.reportOf(runId);
     expect(verdict.outcome).toBe('inconclusive');
     expect(verdict.reasons.join('\n')).toMatch(/shard 0 .* its load ended after 2.00s of its 20.0s/);
+  });
+});
+
+describe('rests that the queue does not take', () => {
+  it('are not all tried again and again', async () => {
+    const cluster = new Cluster();
+    await cluster.addAgents(8);
+    const runId = await cluster.post(planOf({ durationMs: 120_000, slots: 8, connections: 8 }));
+    await cluster.pass(5_000);
+    cluster.queue.goDown();
+    for (const shardIndex of [0, 1, 2, 3]) cluster.agentOf(shardIndex).kill(false);
+    await cluster.pass(60_000);
+    // The first ones, all rests once, and about one each second.
+    expect(cluster.store.shards.size).toBeLessThan(8 + 4 + 70);
+    cluster.queue.comeBack();
+    const { losses = [], run } = await cluster.reportOf(runId);
+    expect(run.state).toBe('finished');
+    expect(losses.map(({ rest }) => rest)).toEqual(['taken', 'taken', 'taken', 'taken']);
   });
 });
