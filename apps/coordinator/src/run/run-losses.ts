@@ -247,7 +247,7 @@ export class RunLosses {
   #loseBeforeStart(progress: ShardProgress): void {
     const { barrier, timers, reissue } = this.#parts;
     barrier.lost(progress.shard.shardIndex);
-    timers.disarm('probe');
+    if (progress.shard.probe) timers.disarm('probe');
     if (this.wantsRests && reissue.replace(progress)) this.#start.awaitReady();
     else this.#control.fail(`agent ${progress.agentName} was lost before the start`);
   }

@@ -43,6 +43,8 @@ export class RunStart {
       return;
     }
     const step = barrier.ready(attempt.shardIndex);
+    // One that replaced another while the probe was under way: that has a time of its own.
+    if (timers.isArmed('probe') && barrier.missing().length === 0) timers.disarm('ready');
     if (orders.isStopped || step === 'wait') this.#control.sayOrder(progress);
     else if (step === 'probe') this.#sendProbe();
     else this.#start();
