@@ -93,25 +93,28 @@ class Cluster {
 }
 
 describe('a start that is stored so late that an agent has given its shard up', () => {
-  it('leaves that shard to somebody else', async () => {
-    const cluster = new Cluster();
-    await cluster.addAgents(2);
-    const runId = await cluster.post(planOf({ durationMs: 5_000, slots: 2 }));
-    cluster.agentOf(1).timers.freeze();
-    await cluster.pass(2_000);
-    // Only what is stored now: the start.
-    cluster.store.slownessMs = 40_500;
-    cluster.agentOf(1).timers.thaw();
-    await cluster.pass(500);
-    cluster.store.slownessMs = 5;
-    const { losses = [], shards, verdict } = await cluster.reportOf(runId);
-    expect(losses.map(({ shardIndex, cause, rest }) => ({ shardIndex, cause, rest }))).toEqual([
-      { shardIndex: 0, cause: 'left', rest: 'taken' },
-    ]);
-    const taken = shards.find(({ shardIndex, attempt }) => shardIndex === 0 && attempt > 1);
-    expect(taken?.counters?.sent).toBeGreaterThan(0);
-    expect(verdict.outcome).toBe('pass');
-  });
+  it.each([{ durationMs: 5_000 }, { requests: 100 }])(
+    'leaves that shard to somebody else (%o)',
+    async (load) => {
+      const cluster = new Cluster();
+      await cluster.addAgents(2);
+      const runId = await cluster.post(planOf({ ...load, slots: 2 }));
+      cluster.agentOf(1).timers.freeze();
+      await cluster.pass(2_000);
+      // Only what is stored now: the start.
+      cluster.store.slownessMs = 40_500;
+      cluster.agentOf(1).timers.thaw();
+      await cluster.pass(500);
+      cluster.store.slownessMs = 5;
+      const { losses = [], shards, verdict } = await cluster.reportOf(runId);
+      expect(losses.map(({ shardIndex, cause, rest }) => ({ shardIndex, cause, rest }))).toEqual([
+        { shardIndex: 0, cause: 'left', rest: 'taken' },
+      ]);
+      const taken = shards.find(({ shardIndex, attempt }) => shardIndex === 0 && attempt > 1);
+      expect(taken?.counters?.sent).toBeGreaterThan(0);
+      expect(verdict.outcome).toBe('pass');
+    },
+  );
 });
 
 describe('an agent that leaves when its slot holds its shard, and others are waited for', () => {
