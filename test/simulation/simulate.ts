@@ -248,7 +248,7 @@ class Simulation {
     let sent = 0;
     for (const shard of report.shards) {
       const key = shardAttemptKey({ runId, ...shard });
-      const truth = this.#truths.get(key) ?? { sent: 0, completed: 0 };
+      const truth = this.#truths.get(key) ?? { sent: 0, completed: 0, isCutShort: false };
       const counters = shard.counters;
       if (counters === undefined) continue;
       sent += counters.sent;
@@ -268,6 +268,9 @@ class Simulation {
       // Nobody stops a run that finishes: what an agent gave back as it left is booked as a loss.
       if (loss === undefined && run.state === 'finished' && counters.notSentStopped > 0) {
         wrongs.push(`${key} gave back ${counters.notSentStopped}, and nobody has noticed`);
+      }
+      if (loss === undefined && report.verdict.outcome === 'pass' && truth.isCutShort) {
+        wrongs.push(`passed although ${key} was cut short, and nobody has noticed`);
       }
       if (loss?.unaccounted !== undefined && loss.unaccounted !== truth.sent - counters.sent) {
         wrongs.push(`${key} states ${loss.unaccounted} unaccounted, it is ${truth.sent - counters.sent}`);

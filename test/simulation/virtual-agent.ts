@@ -1,6 +1,6 @@
 // The agent's own handling of attempts and frames on virtual time, with engines that only keep books.
 
-import { ATTEMPT_TIMEOUTS, backoffMs, ShardAttempts } from '@broadside/agent/core';
+import { ATTEMPT_TIMEOUTS, backoffMs, LonelyLoad, ShardAttempts } from '@broadside/agent/core';
 import {
   type AgentMessage,
   BROADSIDE_VERSION,
@@ -48,6 +48,7 @@ export class VirtualAgent {
   readonly frames: Uint8Array[] = [];
   readonly #parts: VirtualAgentParts;
   readonly #attempts: ShardAttempts;
+  readonly #lonely: LonelyLoad;
   readonly #consumer: { pause(): void };
   #link: VirtualLink | undefined;
   #isGreeted = false;
@@ -89,6 +90,7 @@ export class VirtualAgent {
       timers: this.timers,
       ...ATTEMPT_TIMEOUTS,
     });
+    this.#lonely = new LonelyLoad(this.timers, (reason) => this.#attempts.stopAll(reason));
     this.#consumer = queue.consume({
       agentId: id,
       slots: slots + extraSlotsOf(slots),
@@ -134,7 +136,7 @@ export class VirtualAgent {
 
   #truthOf(shard: Shard): AttemptTruth {
     const key = shardAttemptKey(shard);
-    const truth = this.#parts.truths.get(key) ?? { sent: 0, completed: 0 };
+    const truth = this.#parts.truths.get(key) ?? { sent: 0, completed: 0, isCutShort: false };
     this.#parts.truths.set(key, truth);
     return truth;
   }
@@ -164,6 +166,7 @@ export class VirtualAgent {
   }
 
   #connectLater(): void {
+    this.#lonely.coordinatorIsAway();
     const delayMs = backoffMs(this.#failures++, () => this.#parts.random.next());
     this.timers.after(delayMs, () => this.#connect());
   }
@@ -224,6 +227,7 @@ export class VirtualAgent {
     if (message.kind === 'welcome') {
       this.#isGreeted = true;
       this.#failures = 0;
+      this.#lonely.coordinatorIsThere();
       this.#attempts.resend();
     } else if (message.kind === 'halt') this.#attempts.stopAll(message.reason);
     else if (message.kind === 'acks') {

@@ -28,6 +28,8 @@ const TICK_MS = 200;
 export interface AttemptTruth {
   sent: number;
   completed: number;
+  /** It had begun, and was stopped before its time was over. */
+  isCutShort: boolean;
 }
 
 export interface VirtualEngineParts {
@@ -148,6 +150,7 @@ export class VirtualEngine implements SlotRun {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     if (this.#startMs !== undefined) this.#closeUntil(time.nowMs);
+    this.#parts.truth.isCutShort = reason === 'notSentStopped' && this.#isShort();
     this.#count('inFlightAtEnd', this.#inFlight);
     this.#inFlight = 0;
     if (reason !== undefined && Number.isFinite(this.#left)) {
@@ -177,6 +180,14 @@ export class VirtualEngine implements SlotRun {
         transport: 'virtual',
       },
     });
+  }
+
+  /** What ends in the last slice of its time is as good as whole. */
+  #isShort(): boolean {
+    const { durationMs, requests } = this.#parts.shard;
+    if (this.#startMs === undefined) return false;
+    if (durationMs === undefined || requests !== undefined) return this.#left > 0;
+    return (this.#number + 1) * LIMITS.intervalMs < durationMs;
   }
 
   #closeUntil(nowMs: number): void {

@@ -9,4 +9,5 @@ export { ATTEMPT_TIMEOUTS, ShardAttempts } from './shard-attempts.js';
 export type { SlotEnd, SlotEvents, SlotRun } from './slot/slot.js';
 export { systemTimers, type Timers } from './timers.js';
 export { backoffMs } from './uplink/backoff.js';
+export { LonelyLoad } from './uplink/lonely-load.js';
 export { type ShardOrder, Uplink } from './uplink/uplink.js';

@@ -15,24 +15,27 @@ import { RunBooks } from './run-books.js';
 import { ShardProgress } from './shard-progress.js';
 
 /** Books whose store commits when the test says so. */
-function setUp() {
-  const parsed = parsePlan({ target: 'http://127.0.0.1/', requests: 10, connections: 1 });
+function setUp(shardCount = 1) {
+  const parsed = parsePlan({ target: 'http://127.0.0.1/', requests: 10, connections: 2 });
   if (!parsed.ok) throw new Error('the plan of the test is not valid');
-  const [shard] = splitPlan(parsed.plan, 'r', 1);
-  if (shard === undefined) throw new Error('no shard');
+  const shards = splitPlan(parsed.plan, 'r', shardCount).map(
+    (shard) => new ShardProgress(shard, 'a', 'agent-a'),
+  );
+  const [progress] = shards;
+  if (progress === undefined) throw new Error('no shard');
   const writes: { commit: () => void; fail: (error: Error) => void }[] = [];
   const sent: CoordinatorMessage[] = [];
   const published: LiveMessage[] = [];
   const books = new RunBooks({
     runId: 'r',
-    shardCount: 1,
+    shardCount,
     expectedSeconds: undefined,
     write: () => new Promise((commit, fail) => writes.push({ commit, fail })),
     send: (_agentId, message) => sent.push(message),
     publish: (message) => published.push(message),
     onSettled: () => undefined,
   });
-  return { books, progress: new ShardProgress(shard, 'a', 'agent-a'), writes, sent, published };
+  return { books, progress, shards, writes, sent, published };
 }
 
 function intervalOf(number: number, isLast = false): Interval {
@@ -84,6 +87,23 @@ describe('the books of a run', () => {
     await settled;
     expect(books.isSettled).toBe(false);
     expect(books.problems).toHaveLength(1);
+  });
+
+  it('close an attempt by its totals while frames of others are being stored', async () => {
+    const { books, progress, shards, writes } = setUp(2);
+    const [, other] = shards;
+    if (other === undefined) throw new Error('no shard');
+    const first = intervalOf(0);
+    books.take(progress, first, frame);
+    books.take(other, { ...intervalOf(0), shardIndex: 1 }, frame);
+    const { counters, statusCounts, histograms, gauges } = first;
+    progress.totals = { ...progress.attempt, intervals: 2, counters, statusCounts, histograms, gauges };
+    const closing = books.closeByTotals(progress, async function* () {
+      await nextTurn();
+      yield first;
+    });
+    writes[0]?.commit();
+    expect(await closing).toMatchObject({ number: 1, span: 1, isLast: true });
   });
 
   it('never acknowledge beyond a gap', async () => {

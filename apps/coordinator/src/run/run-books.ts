@@ -37,8 +37,8 @@ export class RunBooks {
   readonly #merger: IntervalMerger;
   readonly #problems: string[] = [];
   readonly #closedTotal = { planned: 0, completed: 0, failed: 0 };
-  /** Each ends when its frame is committed or could not be; none rejects. */
-  readonly #writes = new Set<Promise<void>>();
+  /** Each ends when its frame, which is of this attempt, is committed or could not be; none rejects. */
+  readonly #writes = new Map<Promise<void>, ShardProgress>();
 
   constructor(options: RunBooksOptions) {
     this.#options = options;
@@ -66,7 +66,12 @@ export class RunBooks {
 
   /** Everything that has arrived so far is committed, or a problem says that it could not be. Never rejects. */
   async settled(): Promise<void> {
-    await Promise.all(this.#writes);
+    await Promise.all(this.#writes.keys());
+  }
+
+  /** Of one attempt: frames of others may arrive all the time. */
+  #writesOf(progress: ShardProgress): Promise<void>[] {
+    return [...this.#writes].flatMap(([write, of]) => (of === progress ? [write] : []));
   }
 
   /** Seconds that are closed already were shown by an earlier coordinator. */
@@ -88,11 +93,11 @@ export class RunBooks {
     for (;;) {
       if (this.isDelivered(progress)) return undefined;
       const counted = progress.coveredSlices;
-      while (!this.isSettled) await this.settled();
+      await Promise.all(this.#writesOf(progress));
       const stored = new ShardSum();
       for await (const interval of read()) stored.add(interval);
       // More may have come meanwhile.
-      if (counted !== progress.coveredSlices || !this.isSettled) continue;
+      if (counted !== progress.coveredSlices || this.#writesOf(progress).length > 0) continue;
       const { totals } = progress;
       const closing = totals === undefined ? undefined : closingInterval(totals, stored);
       if (closing === undefined) throw new Error('its totals do not follow from its intervals');
@@ -170,7 +175,7 @@ export class RunBooks {
         this.#writes.delete(write);
         this.#options.onSettled();
       });
-    this.#writes.add(write);
+    this.#writes.set(write, progress);
   }
 
   #showSeconds(): void {

@@ -166,8 +166,11 @@ export class RunExecution {
     const { shards, books, orders, reissue } = this.#parts;
     const progress = shards.find(agentId, interval);
     if (progress === undefined || this.#isClosing) return false;
-    // A first attempt may end before the start, when it is stopped; a later one is fenced then.
-    if (!progress.hasBegun && progress.shard.attempt > 1) return false;
+    if (!progress.hasBegun) {
+      if (this.#losses.leftBeforeStart(progress)) return false;
+      // A first attempt may end before the start, when it is stopped; a later one is fenced then.
+      if (progress.shard.attempt > 1) return false;
+    }
     if (!books.take(progress, interval, frame)) return true;
     this.#heardAtMs = this.#parts.services.clock.nowMs();
     if (!orders.isStopped && interval.isLast) this.#losses.checkLast(progress, interval);

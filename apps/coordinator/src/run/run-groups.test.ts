@@ -59,3 +59,37 @@ describe('how a lost shard ended', () => {
     expect(queue.answers).toHaveLength(2);
   });
 });
+
+describe('the groups of a run that has ended', () => {
+  /** @returns resolves when they are let go of. */
+  function abandonOn(
+    abandon: () => Promise<void>,
+    timers: Pick<RunServices, 'timers'>['timers'],
+  ): Promise<void> {
+    const services = { queue: { reopen: () => ({ abandon }) }, timers };
+    const groups = new RunGroups('r', services as unknown as Pick<RunServices, 'queue' | 'timers'>);
+    groups.reopen(0, [attemptOf(0)]);
+    return groups.abandon();
+  }
+
+  it('are not waited for when the queue does not answer', async () => {
+    const acts: (() => void)[] = [];
+    const after = (_delayMs: number, act: () => void): (() => void) => {
+      acts.push(act);
+      return () => undefined;
+    };
+    const abandoned = abandonOn(() => new Promise(() => undefined), { after });
+    for (const act of acts) act();
+    await abandoned;
+  });
+
+  it('leave no timer behind', async () => {
+    let armed = 0;
+    const after = (): (() => void) => {
+      armed++;
+      return () => armed--;
+    };
+    await abandonOn(() => Promise.resolve(), { after });
+    expect(armed).toBe(0);
+  });
+});

@@ -5,6 +5,8 @@ import type { ShardProgress } from './shard-progress.js';
 
 /** A queue that is away must not hold up what is to be done about a loss. */
 const LOOK_UP_MS = 500;
+/** A queue that is away holds up neither the end of a run, whose slots are free then, nor that of the coordinator. */
+const ABANDON_MS = 5_000;
 /** Until a queue that did not answer is asked again. */
 const RETRY_MS = 1_000;
 
@@ -96,11 +98,15 @@ export class RunGroups {
     return (await this.#groups.get(group)?.withdraw(key)) ?? false;
   }
 
-  /** Lets go of every group that has not ended. */
+  /** Lets go of every group that has not ended. Where the queue does not answer, that goes on by itself. */
   async abandon(): Promise<void> {
     this.#isOver = true;
     this.#timers.disarmAll();
     const open = [...this.#groups].filter(([group]) => !this.#told.has(group));
-    await Promise.all(open.map(([, enqueued]) => enqueued.abandon()));
+    const isLate = new Promise<void>((resolve) => {
+      this.#timers.arm('abandon', ABANDON_MS, resolve);
+    });
+    await Promise.race([Promise.all(open.map(([, enqueued]) => enqueued.abandon())), isLate]);
+    this.#timers.disarm('abandon');
   }
 }

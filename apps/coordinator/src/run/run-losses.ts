@@ -38,24 +38,39 @@ export class RunLosses {
     const { shards, barrier, reissue, books, journal } = this.#parts;
     const progress = shards.find(agentId, attempt);
     if (progress === undefined || progress.hasEnded) return;
-    const isLeaving = fatal.code === 'AGENT_DRAINING';
     if (barrier.isOpen) {
-      // One of the start is missing although all had been ready; a later one was to be held by this slot.
-      if (isOfStart(progress) && !progress.hasBegun) this.#lose(progress, isLeaving ? 'left' : 'forgotten');
-      else reissue.giveBack(progress, fatal.message);
-      this.#control.checkEnd();
+      const isBooked = progress.hasBegun || reissue.rests.isLost(progress);
+      if (isBooked || !isOfStart(progress)) reissue.giveBack(progress, fatal.message);
+      else {
+        // While the start was being stored the agent has waited for it long enough.
+        this.#lose(progress, 'left');
+        this.#control.checkEnd();
+      }
       return;
     }
     progress.didNothing = true;
     books.end(progress);
     // A restarted coordinator would take it for one that began, and miss its intervals.
     journal.saveShard(progress);
-    if (isLeaving) this.#loseBeforeStart(progress);
+    if (fatal.code === 'AGENT_DRAINING') this.#loseBeforeStart(progress);
     else {
       progress.fatal = fatal;
       this.#control.fail(fatal.message);
     }
     this.#control.checkEnd();
+  }
+
+  /**
+   * Something came of a shard that has not begun.
+   * @returns whether that is because its agent leaves: another one is to do all of it, and what came is not counted.
+   */
+  leftBeforeStart(progress: ShardProgress): boolean {
+    const { orders } = this.#parts;
+    // Of one that takes a rest over the queue tells.
+    if (orders.isStopped || !isOfStart(progress) || !this.#leaving.has(progress.agentId)) return false;
+    this.#lose(progress, 'left');
+    this.#control.checkEnd();
+    return true;
   }
 
   /** The agent said hello again: what it still holds goes on, what it has forgotten is lost. */
@@ -107,7 +122,9 @@ export class RunLosses {
   /** A shard has said its last although nobody stopped it: was it its budget, or something else? */
   checkLast(progress: ShardProgress, interval: Pick<Interval, 'counters' | 'number' | 'span'>): void {
     const { head, reissue } = this.#parts;
-    const hasStoppedItself = this.#leaving.has(progress.agentId) || endedEarly(interval);
+    // Its result came first, and tells of no error: of agents whose coordinator was away for too long.
+    const hasNoError = progress.result !== undefined && progress.fatal === undefined;
+    const hasStoppedItself = this.#leaving.has(progress.agentId) || endedEarly(interval) || hasNoError;
     if (hasStoppedItself && isUnfinished(progress.shard, interval)) {
       // What was left of it goes on elsewhere.
       reissue.lose(progress, 'left', { isWanted: this.wantsRests, returned: returnedBy(interval) });
@@ -180,7 +197,7 @@ export class RunLosses {
     this.#closings = this.#closings
       .then(() => books.closeByTotals(progress, () => services.intervals.read(progress.attempt)))
       .then((closing) => {
-        if (closing === undefined || orders.isStopped) return;
+        if (closing === undefined || orders.isStopped || this.#control.isClosing) return;
         this.#leaving.add(progress.agentId);
         this.checkLast(progress, closing);
       })
@@ -229,9 +246,8 @@ export class RunLosses {
   /** Nothing was sent, so another slot can do all of it. */
   #loseBeforeStart(progress: ShardProgress): void {
     const { barrier, timers, reissue } = this.#parts;
-    const { shardIndex } = progress.shard;
-    barrier.lost(shardIndex);
-    if (shardIndex === 0) timers.disarm('probe');
+    barrier.lost(progress.shard.shardIndex);
+    if (progress.shard.probe) timers.disarm('probe');
     if (this.wantsRests && reissue.replace(progress)) this.#start.awaitReady();
     else this.#control.fail(`agent ${progress.agentName} was lost before the start`);
   }

@@ -55,6 +55,11 @@ export class RunReissue {
   readonly #parts: ReissueParts;
   /** Attempts whose start is being stored. */
   readonly #beginning = new Set<ShardProgress>();
+  /**
+   * Whether queue and store took what they were given last. Where they did not, they are tried with one rest at a time:
+   * every attempt that is handed out is kept to the end of the run.
+   */
+  #handingOut: 'works' | 'failed' | 'tried' = 'works';
 
   constructor(parts: ReissueParts) {
     this.#parts = parts;
@@ -115,11 +120,12 @@ export class RunReissue {
     for (const progress of shards.all) {
       if (isOffSlot(progress)) services.registry.release(progress.agentId, progress.shard);
     }
-    while (this.rests.isWaiting) {
+    while (this.rests.isWaiting && this.#handingOut !== 'tried') {
       const taker = this.#taker();
       if (taker === undefined) break;
       const attempt = this.rests.place(taker, this.nowMs);
       if (attempt === undefined) break;
+      if (this.#handingOut === 'failed') this.#handingOut = 'tried';
       this.#handOut(attempt);
     }
     onChange();
@@ -191,6 +197,7 @@ export class RunReissue {
     const delayMs = wasTried ? RETRY_MS : QUEUE_RETRY_MS;
     if (progress.hasBegun || progress.didNothing) return;
     services.log.info(`${progress.name} does not begin: ${why}`);
+    if (this.#handingOut === 'tried') this.#handingOut = 'failed';
     timers.disarm(`ready ${progress.key}`);
     progress.didNothing = true;
     progress.isFenced = true;
@@ -198,7 +205,9 @@ export class RunReissue {
     services.registry.release(progress.agentId, progress.shard);
     journal.saveShard(progress);
     void groups.release(progress).then(() => groups.withdraw(progress));
-    if (progress.startSlice === 0) this.#replaceLater(progress, delayMs);
+    // Of one that is booked as lost the rest waits already.
+    const isOfStart = progress.startSlice === 0 && !this.rests.isLost(progress);
+    if (isOfStart) this.#replaceLater(progress, delayMs);
     else this.rests.failed(progress, wasTried);
     if (this.rests.isWaiting) timers.arm('retry', delayMs, () => this.useFreeSlots());
     onChange();
@@ -238,13 +247,21 @@ export class RunReissue {
       if (attempt.isFenced) return;
       timers.arm(`ready ${attempt.key}`, READY_MS, () => this.giveBack(attempt, 'no slot took it in time'));
       await groups.enqueue([attempt]);
+      this.#worksAgain();
       if (!attempt.isFenced) return;
       await groups.release(attempt);
       await groups.withdraw(attempt);
     } catch (error) {
       services.log.warn({ err: error }, `${attempt.name} could not be handed to the queue`);
+      if (this.#handingOut === 'works') this.#handingOut = 'failed';
       this.giveBack(attempt, `it could not be handed to the queue: ${queueReason(error)}`, false);
     }
+  }
+
+  #worksAgain(): void {
+    if (this.#handingOut === 'works') return;
+    this.#handingOut = 'works';
+    this.useFreeSlots();
   }
 
   #taker(): Taker | undefined {

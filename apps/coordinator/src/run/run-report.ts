@@ -26,6 +26,7 @@ import {
 import { lossesWithMissed } from './missed-loads.js';
 import { booksAreProven } from './proven-books.js';
 import { FigureSum } from './run-figures.js';
+import { earlyEnd } from './shard-ending.js';
 import type { ShardProgress } from './shard-progress.js';
 import { failureReasonsOf, targetFactsOf } from './target-facts.js';
 
@@ -73,6 +74,8 @@ export async function reportOf(input: RunReportInput): Promise<Report> {
     figures.set(agentId, sum.of.end());
     problems.push(...check.problems);
     if (progress.failure !== undefined) problems.push(`${progress.name}: ${progress.failure}`);
+    const early = input.run.state === 'finished' ? earlyEnd(progress, input.losses) : undefined;
+    if (early !== undefined) problems.push(`${progress.name}: ${early}`);
     const counters = progress.totals?.counters ?? check.sum?.counters;
     const { shard, result } = progress;
     const { fatal } = progress;

@@ -43,6 +43,7 @@ export class RunStart {
       return;
     }
     const step = barrier.ready(attempt.shardIndex);
+    // Also of one that replaced another while the probe was under way: that has a time of its own.
     if (barrier.areAllReady) timers.disarm('ready');
     if (orders.isStopped || step === 'wait') this.#control.sayOrder(progress);
     else if (step === 'probe') this.#sendProbe();
@@ -51,7 +52,7 @@ export class RunStart {
 
   probed(agentId: string, attempt: ShardAttempt, result: ProbeResult): void {
     const { shards, barrier, timers, orders, reasons, head } = this.#parts;
-    if (shards.find(agentId, attempt) === undefined || barrier.isOpen) return;
+    if (shards.find(agentId, attempt)?.shard.probe !== true || barrier.isOpen) return;
     timers.disarm('probe');
     if (orders.isStopped) return;
     if (!result.ok && head.plan.onSocketError === 'stop' && isSocketError(result.fatal)) {

@@ -13,7 +13,8 @@ import {
   splitPlan,
 } from '@broadside/shared';
 import { describe, expect, it } from 'vitest';
-import { endedEarly, hasFatalEnd, isSocketError, takeEnding } from './shard-ending.js';
+import { RunRests } from './run-rests.js';
+import { earlyEnd, endedEarly, hasFatalEnd, isSocketError, takeEnding } from './shard-ending.js';
 import { namesOf, ShardProgress } from './shard-progress.js';
 
 function planOf(given: object): Plan {
@@ -104,6 +105,48 @@ describe('a last interval', () => {
   it('shows that somebody stopped the shard', () => {
     expect(endedEarly(lastInterval(0, { notSentStopped: 2 }))).toBe(true);
     expect(endedEarly(lastInterval(0, { notSentTimeOver: 2 }))).toBe(false);
+  });
+});
+
+describe('an attempt of a run that finished', () => {
+  const [timed] = splitPlan(planOf({ durationMs: 5_000, connections: 2 }), 'r', 1);
+
+  function endedIn(number: number): ShardProgress {
+    if (timed === undefined) throw new Error('no such shard');
+    const progress = new ShardProgress(timed, 'a', 'agent-a');
+    progress.count(lastInterval(number));
+    return progress;
+  }
+
+  it('is wrong where it ended before its time, and nobody took note', () => {
+    expect(earlyEnd(endedIn(2), [])).toBe('its load ended after 3.00s of its 5.00s, and nobody had ended it');
+    expect(earlyEnd(endedIn(4), [])).toBeUndefined();
+  });
+
+  it('is not wrong where it had an error, is a loss, or has not said its last', () => {
+    const failed = endedIn(2);
+    failed.fatal = { code: 'ECONNREFUSED', message: 'refused' };
+    expect(earlyEnd(failed, [])).toBeUndefined();
+    const rests = new RunRests();
+    const lost = endedIn(2);
+    rests.lose(lost, { cause: 'left', noticedAtMs: 3_000, isWanted: true });
+    expect(earlyEnd(lost, rests.losses)).toBeUndefined();
+    expect(earlyEnd(progressOf(), [])).toBeUndefined();
+  });
+
+  it('is wrong where it was stopped with requests left, and nobody took note', () => {
+    const progress = progressOf();
+    progress.count(lastInterval(0, { notSentStopped: 2 }));
+    expect(earlyEnd(progress, [])).toBe('its load ended after 1.00s, and nobody had ended it');
+  });
+
+  it('keeps its last interval, whose arrays the next frame is decoded into', () => {
+    const progress = progressOf();
+    const interval = lastInterval(0, { notSentStopped: 2 });
+    progress.count(interval);
+    interval.counters.fill(0);
+    expect(progress.last).toMatchObject({ number: 0, span: 1 });
+    expect(progress.last && endedEarly(progress.last)).toBe(true);
   });
 });
 

@@ -5,8 +5,10 @@ import {
   type FailureClass,
   type Fatal,
   FrameError,
+  formatDurationMs,
   type Interval,
   LIMITS,
+  type Loss,
   loadDurationMs,
   type Plan,
   type Shard,
@@ -76,6 +78,21 @@ export function endedEarly(last: Pick<Interval, 'counters'>): boolean {
 /** What a stopped shard booked as not sent: what its budget still had. */
 export function returnedBy(last: Pick<Interval, 'counters'>): number {
   return counterOf(last.counters, 'notSentStopped');
+}
+
+/**
+ * What is wrong with an attempt of a run that finished, where it said its last before its time was over, although it
+ * had no error, and nobody took note: its agent stopped it while no coordinator was there to hear why.
+ */
+export function earlyEnd(progress: ShardProgress, losses: readonly Loss[]): string | undefined {
+  const { shard, last, fatal, coveredSlices } = progress;
+  const { shardIndex, attempt } = shard;
+  if (last === undefined || fatal !== undefined || !isUnfinished(shard, last)) return undefined;
+  if (losses.some((loss) => loss.shardIndex === shardIndex && loss.attempt === attempt)) return undefined;
+  const coveredMs = coveredSlices * LIMITS.intervalMs;
+  const lastsMs = loadDurationMs(shard);
+  const of = lastsMs === undefined ? '' : ` of its ${formatDurationMs(lastsMs)}`;
+  return `its load ended after ${formatDurationMs(coveredMs)}${of}, and nobody had ended it`;
 }
 
 /** Whether a last interval comes before the shard had done what it should: all its requests, or all its time. */

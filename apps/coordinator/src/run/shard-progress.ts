@@ -74,7 +74,8 @@ export class ShardProgress {
   count(interval: Interval): void {
     this.coveredSlices = Math.max(this.coveredSlices, interval.number + interval.span);
     const { counters, number, span } = interval;
-    if (interval.isLast) this.last = { counters, number, span };
+    // The arrays of a decoded interval are written over by the next one.
+    if (interval.isLast) this.last = { counters: counters.slice(), number, span };
     const sent = counterOf(counters, 'sent');
     this.mostPerSlice = Math.max(this.mostPerSlice, Math.ceil(sent / interval.span));
     if (interval.isWarmup === true) return;

@@ -22,6 +22,15 @@ describe('the start barrier', () => {
   });
 });
 
+describe('a probe that an earlier coordinator had asked for', () => {
+  it('counts when its slot is known, and is not asked for again', () => {
+    const barrier = new StartBarrier({ shardCount: 2, wantsProbe: true });
+    barrier.ready(0);
+    expect(barrier.probed()).toBe('wait');
+    expect(barrier.ready(1)).toBe('start');
+  });
+});
+
 describe('a shard that is lost before the start', () => {
   it('is waited for again', () => {
     const barrier = new StartBarrier({ shardCount: 2, wantsProbe: false });

@@ -54,9 +54,9 @@ export class StartBarrier {
     if (shardIndex === 0 && this.#probe === 'sent') this.#probe = 'wanted';
   }
 
-  /** The probe has an outcome that lets the run go on. */
+  /** The probe has an outcome that lets the run go on. It may have been an earlier coordinator that asked for it. */
   probed(): BarrierStep {
-    if (this.#probe !== 'sent') return 'wait';
+    if (this.#probe === 'done' || !this.#ready.has(0)) return 'wait';
     this.#probe = 'done';
     return this.#step();
   }
