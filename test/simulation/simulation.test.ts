@@ -16,6 +16,8 @@ const FIXED_SEEDS = [
   927543088,
   // A probe's result came to a coordinator that had just been started and was not as far; asked again, nobody answered.
   1603597314,
+  // A run that waited for slots again was still said to be preparing.
+  360501641,
   // A shard of the start that no queue took the second time was given to nobody any more.
   1603611222,
 ];

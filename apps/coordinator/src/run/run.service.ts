@@ -104,6 +104,7 @@ export class RunService {
     const stored = await runs.loadShards(run.id);
     // Between its first state and its shards: nobody has heard of it.
     if (run.notes === undefined || stored.length === 0) {
+      await runs.change(run.id, { state: 'queued' });
       this.#waiting.add(headOf(run), true);
       return;
     }
