@@ -12,11 +12,10 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shardOf } from '../agent/shard-of.js';
 import { CoordinatorUnderTest, until } from '../coordinator/coordinator-under-test.js';
+import { queuePrefixIn } from '../support/queue-prefix.js';
 import { RedisServer } from '../support/redis.js';
 import { TestSigner } from '../support/shard-signer.js';
 import { WellBehavedTarget } from '../targets/well-behaved-target.js';
-
-const PREFIX = 'broadside';
 
 describe('jobs that the coordinator did not write', () => {
   const victim = new WellBehavedTarget();
@@ -37,8 +36,9 @@ describe('jobs that the coordinator did not write', () => {
     const { url } = under.coordinator;
     agent = await startAgent({ coordinatorUrl: url, joinToken: 'join', slots: 2, logger });
     connection = new Redis(redis.url, { maxRetriesPerRequest: null });
-    queue = new Queue(shardQueueOf(agent.id), { connection, prefix: PREFIX });
-    events = new QueueEvents(shardQueueOf(agent.id), { connection, prefix: PREFIX });
+    const prefix = await queuePrefixIn(connection);
+    queue = new Queue(shardQueueOf(agent.id), { connection, prefix });
+    events = new QueueEvents(shardQueueOf(agent.id), { connection, prefix });
     await events.waitUntilReady();
   });
   afterAll(async () => {

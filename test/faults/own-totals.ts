@@ -10,17 +10,16 @@ import {
 } from '@broadside/shared';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-
-/** The prefix of the coordinator's keys. */
-const PREFIX = 'broadside';
+import { queuePrefixIn } from '../support/queue-prefix.js';
 
 /** One entry for each attempt of the run that ended with a result. */
 export async function ownTotals(redisUrl: string, report: Report): Promise<ShardTotals[]> {
   const connection = new Redis(redisUrl, { maxRetriesPerRequest: null });
   try {
+    const prefix = await queuePrefixIn(connection);
     const totals = await Promise.all(
       report.shards.map(async ({ shardIndex, attempt, agentId }) => {
-        const queue = new Queue(shardQueueOf(agentId), { connection, prefix: PREFIX });
+        const queue = new Queue(shardQueueOf(agentId), { connection, prefix });
         const job = await queue.getJob(shardAttemptKey({ runId: report.run.id, shardIndex, attempt }));
         const result = shardResultSchema.safeParse(job?.returnvalue);
         return result.success ? [decodeTotals(Buffer.from(result.data.totals, 'base64'))] : [];

@@ -19,7 +19,7 @@ import { MadeUpShard } from './made-up-shard.mjs';
  * @typedef {import('./made-up-load.mjs').MadeUpLoad} MadeUpLoad
  * @typedef {{
  *   agentId: string, url: string, joinToken: string, slots: number, load: MadeUpLoad,
- *   wiring: ShardQueueWiring, logger: import('pino').Logger,
+ *   wiringOf: (prefix: string) => ShardQueueWiring, logger: import('pino').Logger,
  *   onStart: (startAtUs: number) => void, onAck: (latencyMs: number) => void,
  * }} ScaleAgentOptions
  * @typedef {{ shard: MadeUpShard, sentAtMs: Map<number, number> }} Carried
@@ -81,10 +81,11 @@ export class ScaleAgent {
 
   /** Joins, and waits for the welcome and for the queue. */
   async join() {
-    const { wiring, agentId, slots } = this.#options;
-    await this.#uplink.connect();
+    const { wiringOf, agentId, slots } = this.#options;
+    const { queue } = await this.#uplink.connect();
+    if (queue.kind !== 'redis') throw new Error('the coordinator has no Redis');
     this.#consumer = createShardConsumer({
-      wiring,
+      wiring: wiringOf(queue.prefix),
       agentId,
       concurrency: slots + this.#extraSlots,
       orders: this.#orders,

@@ -113,7 +113,6 @@ export async function scaleRun(options: ScaleOptions): Promise<ScaleResult> {
       url,
       joinToken: TOKEN,
       redisUrl: redis.url,
-      prefix: 'broadside',
       seed: SEED,
       connections: CONNECTIONS_PER_SHARD,
       slots,

@@ -9,7 +9,7 @@ import { MadeUpLoad } from './made-up-load.mjs';
 import { ScaleAgent } from './scale-agent.mjs';
 
 /**
- * @typedef {{ url: string, joinToken: string, redisUrl: string, prefix: string, seed: number, connections: number,
+ * @typedef {{ url: string, joinToken: string, redisUrl: string, seed: number, connections: number,
  *   firstAgent: number, agents: number, slots: number }} SwarmOrder
  * @typedef {{ sentFrames: number, acknowledgedFrames: number, ackUs: import('@broadside/shared').SparseHistogram,
  *   lateMs: number, reconnects: number, fenced: number }} SwarmResult
@@ -44,14 +44,15 @@ class Swarm {
 
   /**
    * As that of apps/agent, but with one connection for all agents beside those that block.
+   * @param {string} prefix
    * @returns {import('@broadside/agent/core').ShardQueueWiring}
    */
-  #wiring() {
+  #wiringOf(prefix) {
     return {
       createConsumer: (name, processor, { concurrency }) => {
         const worker = new Worker(name, (job) => this.#jobs.inTurn(() => processor(job)), {
           connection: this.#redis,
-          prefix: this.#order.prefix,
+          prefix,
           concurrency,
           maxStalledCount: 0,
           lockDuration: 300_000,
@@ -67,7 +68,7 @@ class Swarm {
 
   async join() {
     const { seed, connections, firstAgent, agents, slots, url, joinToken } = this.#order;
-    const [load, wiring] = [new MadeUpLoad(seed, connections), this.#wiring()];
+    const load = new MadeUpLoad(seed, connections);
     const logger = pino({ level: 'error' }, process.stderr);
     this.#agents = Array.from(
       { length: agents },
@@ -78,7 +79,7 @@ class Swarm {
           joinToken,
           slots,
           load,
-          wiring,
+          wiringOf: (prefix) => this.#wiringOf(prefix),
           logger,
           onStart: (startAtUs) => this.#start(startAtUs),
           onAck: (latencyMs) => this.#ackUs.record(latencyMs * 1_000),

@@ -24,7 +24,6 @@ import { IntervalRepository } from './interval/interval.repository.js';
 import { IntervalWriter } from './interval/interval-writer.js';
 import { LiveGateway } from './live/live.gateway.js';
 import type { QueueWiring } from './queue/bull-wiring.js';
-import { QUEUE_PREFIX } from './queue-prefix.js';
 import { keptRuns, OldRuns } from './run/old-runs.js';
 import { RunRepository } from './run/run.repository.js';
 import { RunService } from './run/run.service.js';
@@ -43,6 +42,7 @@ export interface PartsInput {
   readonly config: Config;
   readonly store: Store;
   readonly wiring: QueueWiring;
+  readonly queuePrefix: string;
   readonly access: Access;
   readonly keys: SigningKeys;
   readonly killState: KillState;
@@ -112,7 +112,7 @@ export function buildParts(input: PartsInput): Parts {
     registry,
     events,
     writer,
-    queue: queueAddressOf(config),
+    queue: queueAddressOf(config, input.queuePrefix),
     targets,
     shardKeys: keys.publicKeys,
     clock: systemClock,
@@ -174,7 +174,7 @@ function ceilingsOf(config: Config): LoadCeilings {
   };
 }
 
-function queueAddressOf(config: Config): QueueAddress {
+function queueAddressOf(config: Config, prefix: string): QueueAddress {
   const url = config.agentRedisUrl ?? config.redisUrl;
-  return url === undefined ? { kind: 'embedded' } : { kind: 'redis', url, prefix: QUEUE_PREFIX };
+  return url === undefined ? { kind: 'embedded' } : { kind: 'redis', url, prefix };
 }

@@ -16,7 +16,8 @@ import type { TlsFiles } from './http/tls-files.js';
 import { NestLogger } from './nest-logger.js';
 import type { QueueWiring, ShardQueueWiring } from './queue/bull-wiring.js';
 import { QueueError } from './queue/queue-error.js';
-import { QUEUE_PREFIX } from './queue-prefix.js';
+import { openQueuePrefix } from './queue-prefix.js';
+import { SettingsRepository } from './safety/settings.repository.js';
 import type { Store } from './storage/store.js';
 import { StoreError } from './storage/store-error.js';
 
@@ -141,7 +142,7 @@ async function openTls(config: Config, log: Logger, closers: Closers): Promise<T
 interface Opening {
   readonly store: Promise<Store>;
   /** @param onLost told when the queue's Redis is lost, for those whose runs it concerns. */
-  readonly openQueue: (store: Store, onLost: (where: string) => void) => Promise<QueueWiring>;
+  readonly openQueue: (store: Store, prefix: string, onLost: (where: string) => void) => Promise<QueueWiring>;
 }
 
 /** Resolves as soon as the store has begun to start in its own thread, before any other heavy import. */
@@ -159,11 +160,11 @@ async function beginOpening(config: Config, log: Logger, closers: Closers): Prom
   );
   // A failure is reported by whoever waits for the store, which may be a little later.
   store.catch(() => undefined);
-  const openQueue: Opening['openQueue'] = async (opened, onLost) => {
+  const openQueue: Opening['openQueue'] = async (opened, prefix, onLost) => {
     const { createQueueWiring } = await import('./queue/queue-wiring.js');
     const wiring = await createQueueWiring({
       store: opened,
-      prefix: QUEUE_PREFIX,
+      prefix,
       onError,
       onLost: (where) => {
         log.warn(`lost Redis at ${where}; running shards go on`);
@@ -190,11 +191,12 @@ async function buildWhenOpen(
   ]);
   // The queue may be lost while the parts are being built, when there are no runs yet.
   const built: { parts?: Parts } = {};
+  const queuePrefix = await openQueuePrefix(new SettingsRepository(store), given.config);
   const [wiring, state] = await Promise.all([
-    opening.openQueue(store, (where) => built.parts?.runs.queueLost(where)),
+    opening.openQueue(store, queuePrefix, (where) => built.parts?.runs.queueLost(where)),
     loadState(store),
   ]);
-  const parts = buildParts({ ...given, ...state, store, wiring });
+  const parts = buildParts({ ...given, ...state, store, wiring, queuePrefix });
   built.parts = parts;
   return { wiring, parts };
 }

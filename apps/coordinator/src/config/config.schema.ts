@@ -12,7 +12,7 @@ import {
 import { z } from 'zod';
 import { isNetwork } from '../access/forwarding.js';
 
-const CONFIG_DEFAULTS = {
+export const CONFIG_DEFAULTS = {
   host: '127.0.0.1',
   port: 0,
   dataDir: 'ephemeral',
