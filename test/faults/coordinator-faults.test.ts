@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { COUNTER_NAMES, counterOf } from '@broadside/shared';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { expectBins, sum } from '../support/added-up.js';
 import { canRun } from '../support/programs.js';
@@ -130,6 +131,22 @@ describe.runIf(canRun('redis-server'))('in the middle of a run', () => {
     expect(report.ledger.problems).toEqual([]);
     expect(report.losses?.[0]).toMatchObject({ agentName: 'two', rest: 'taken' });
     expect(report.counters.sent).toBe(2_400);
+  });
+
+  it('Redis comes back without what it held: everything is counted, and the report says what is missing', async () => {
+    const runId = await cluster.post(planOf({ requests: 1_500 }));
+    await underLoad(1);
+    const redis = new Redis(cluster.redis.url);
+    await redis.flushall();
+    redis.disconnect();
+    await cluster.redis.kill();
+    await waited(1);
+    await cluster.redis.restart();
+    const report = await cluster.report(runId);
+    expect(report.counters.completed).toBe(1_500);
+    expect(report.verdict.outcome).toBe('inconclusive');
+    const said = report.warnings?.join('\n');
+    expect(said).toMatch(/came back without this run: its agents' own totals cannot come any more/);
   });
 });
 

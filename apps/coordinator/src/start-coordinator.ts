@@ -141,8 +141,12 @@ async function openTls(config: Config, log: Logger, closers: Closers): Promise<T
 /** The store on its way; in an object, because a promise in a promise would be waited for. */
 interface Opening {
   readonly store: Promise<Store>;
-  /** @param onLost told when the queue's Redis is lost, for those whose runs it concerns. */
-  readonly openQueue: (store: Store, prefix: string, onLost: (where: string) => void) => Promise<QueueWiring>;
+  /** @param onChanged told when the queue's Redis is lost or back, for those whose runs it concerns. */
+  readonly openQueue: (
+    store: Store,
+    prefix: string,
+    onChanged: (where: string, isThere: boolean) => void,
+  ) => Promise<QueueWiring>;
 }
 
 /** Resolves as soon as the store has begun to start in its own thread, before any other heavy import. */
@@ -160,7 +164,7 @@ async function beginOpening(config: Config, log: Logger, closers: Closers): Prom
   );
   // A failure is reported by whoever waits for the store, which may be a little later.
   store.catch(() => undefined);
-  const openQueue: Opening['openQueue'] = async (opened, prefix, onLost) => {
+  const openQueue: Opening['openQueue'] = async (opened, prefix, onChanged) => {
     const { createQueueWiring } = await import('./queue/queue-wiring.js');
     const wiring = await createQueueWiring({
       store: opened,
@@ -168,9 +172,12 @@ async function beginOpening(config: Config, log: Logger, closers: Closers): Prom
       onError,
       onLost: (where) => {
         log.warn(`lost Redis at ${where}; running shards go on`);
-        onLost(where);
+        onChanged(where, false);
       },
-      onRestored: (where) => log.warn(`Redis at ${where} is back`),
+      onRestored: (where) => {
+        log.warn(`Redis at ${where} is back`);
+        onChanged(where, true);
+      },
       ...(redisUrl === undefined ? {} : { redisUrl }),
     });
     closers.add(() => wiring.close());
@@ -193,7 +200,7 @@ async function buildWhenOpen(
   const built: { parts?: Parts } = {};
   const queuePrefix = await openQueuePrefix(new SettingsRepository(store), given.config);
   const [wiring, state] = await Promise.all([
-    opening.openQueue(store, queuePrefix, (where) => built.parts?.runs.queueLost(where)),
+    opening.openQueue(store, queuePrefix, (where, isThere) => built.parts?.runs.queueChanged(where, isThere)),
     loadState(store),
   ]);
   const parts = buildParts({ ...given, ...state, store, wiring, queuePrefix });

@@ -241,6 +241,18 @@ export class RunExecution {
     this.#saveNotes();
   }
 
+  /** The queue's Redis has gone, or is back, perhaps without what it held. */
+  queueChanged(where: string, isThere: boolean): void {
+    const redis = `the queue's Redis at ${where}`;
+    if (!isThere) this.warn(`lost ${redis} for a time: what ran went on, the rest waited`);
+    else {
+      void this.#parts.groups.areThere().then((areThere) => {
+        if (!areThere)
+          this.warn(`${redis} came back without this run: its agents' own totals cannot come any more`);
+      });
+    }
+  }
+
   /** Ends the load; the run closes with what was done. */
   stop(reason: string): void {
     if (isFinalState(this.state) || this.#isClosing) return;

@@ -75,6 +75,13 @@ export class RunGroups {
     return this.#groups.has(group);
   }
 
+  /** Whether the queue knows all groups whose ends it is still to tell; true where it does not answer. */
+  async areThere(): Promise<boolean> {
+    const open = [...this.#groups.keys()].filter((group) => !this.#told.has(group));
+    const asked = open.map((group) => this.#queue.isKnown({ runId: this.#runId, group }).catch(() => true));
+    return (await Promise.all(asked)).every(Boolean);
+  }
+
   /** @returns false when that was told before. */
   tell(group: number): boolean {
     if (this.#told.has(group)) return false;

@@ -213,11 +213,9 @@ export class RunService {
     };
   }
 
-  /** The queue's Redis has gone: runs go on, but their reports are to name it. */
-  queueLost(where: string): void {
-    for (const execution of this.#executions.values()) {
-      execution.warn(`lost the queue's Redis at ${where} for a time: what ran went on, the rest waited`);
-    }
+  /** The queue's Redis has gone, or is back: runs go on, but their reports are to name it. */
+  queueChanged(where: string, isThere: boolean): void {
+    for (const execution of this.#executions.values()) execution.queueChanged(where, isThere);
   }
 
   /** What runs is stopped: nothing of it is kept any more, and a queue in the same store hands nothing over. */

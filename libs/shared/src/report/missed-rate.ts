@@ -48,11 +48,18 @@ export function missedRateSentence(report: Omit<Report, 'verdict'>): string | un
   const { due, missed, lost } = dueRequests(report);
   // One request of each shard may be on its way out when the time is over.
   if (missed > Math.max(due * MISSED_SHARE, shards.length)) {
-    const withAgents = lost === 0 ? '' : `, ${formatCount(lost)} of them with a lost agent`;
+    const withAgents =
+      lost === 0 ? '' : `, ${formatCount(lost)} of them with a lost agent${sentUnseen(report)}`;
     const left = `${formatCount(missed)} of ${formatCount(due)} requests that were due were not sent${withAgents}`;
     return `${askedText(report)}: ${left}`;
   }
   return lateSentence(report);
+}
+
+/** What an agent did after its last interval that was counted is in no number. */
+function sentUnseen({ losses = [] }: Pick<Report, 'losses'>): string {
+  const maySome = losses.some(({ unaccounted, unaccountedMax }) => (unaccounted ?? unaccountedMax ?? 1) > 0);
+  return maySome ? ', which may have sent some of these' : '';
 }
 
 /** A budget without an end is sent in full, however late; then only the time that it took tells. */

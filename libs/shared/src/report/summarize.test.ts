@@ -156,7 +156,8 @@ it('does not take a rate for reached of which a lost agent had a part', () => {
   const plan = { onAgentLoss: 'continue' } as const;
   const { verdict } = halfOfRateLost({ rest: 'dropped', missedRequests: 3_000 }, { sent: 5_000, plan });
   const reached = 'asked for 1000/s, reached 625/s: 3,000 of 8,000 requests that were due were not sent';
-  const reason = `${reached}, 3,000 of them with a lost agent; load was missing after agent a had gone`;
+  const withAgent = '3,000 of them with a lost agent, which may have sent some of these';
+  const reason = `${reached}, ${withAgent}; load was missing after agent a had gone`;
   expect(verdict).toMatchObject({ outcome: 'inconclusive', warning: `the result is open: ${reason}` });
   expect(verdict.reasons[0]).toBe(reason);
   const takenBy = { attempt: 2, agentId: 'b', agentName: 'b', fromMs: 3_000 };
