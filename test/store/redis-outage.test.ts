@@ -1,5 +1,7 @@
 // Redis that is not there at the start, refuses us, or goes away and comes back.
+
 import { createServer, type Socket } from 'node:net';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SHARD_JOB_OPTIONS } from '../../apps/coordinator/dist/queue/bull-wiring.js';
 import { createQueueWiring } from '../../apps/coordinator/dist/queue/queue-wiring.js';
@@ -75,6 +77,28 @@ describe('a queue wiring whose Redis', () => {
         const wiring = await createQueueWiring({ store, redisUrl: redis.url });
         await wiring.close();
       } finally {
+        await redis.stop();
+      }
+    });
+
+    it('is full at the first flow, or forgets its scripts: what comes later is added all the same', async () => {
+      const redis = await RedisServer.start();
+      const client = new Redis(redis.url);
+      const wiring = await createQueueWiring({ store, redisUrl: redis.url });
+      const flow = wiring.createFlowProducer();
+      const child = { name: 'shard', queueName: 'shards-a', data: {}, opts: SHARD_JOB_OPTIONS };
+      const add = () => flow.add({ name: 'run', queueName: 'runs', data: {}, children: [child] });
+      try {
+        await client.config('SET', 'maxmemory', '1mb');
+        await expect(add()).rejects.toThrow();
+        await client.config('SET', 'maxmemory', '0');
+        await add();
+        await client.script('FLUSH');
+        await Promise.all([add(), add()]);
+        expect(await wiring.createQueue('shards-a').getJobCounts()).toMatchObject({ waiting: 3 });
+      } finally {
+        client.disconnect();
+        await wiring.close();
         await redis.stop();
       }
     });

@@ -100,6 +100,8 @@ export interface BullWiringParts<B extends IQueueBackend, C> {
   readonly connection: C;
   /** For adding. */
   readonly producerConnection: C;
+  /** Resolves when that has been dialled anew, or cannot be now. */
+  readonly redialProducers: () => Promise<void>;
   /** Before every key in Redis; PostgreSQL keeps the queue in its own schema instead. */
   readonly prefix: string;
   readonly onError: (error: Error) => void;
@@ -128,10 +130,11 @@ export class BullWiring<B extends IQueueBackend, C> implements QueueWiring {
 
   createFlowProducer(): FlowSender {
     const { prefix, producerConnection: connection } = this.#parts;
-    return new RemadeProducer(
-      () => this.#own(new this.#classes.FlowProducer({ prefix, connection }), this.#others),
-      (error) => this.#report(error),
-    );
+    return new RemadeProducer({
+      make: () => this.#own(new this.#classes.FlowProducer({ prefix, connection }), this.#others),
+      redial: () => this.#parts.redialProducers(),
+      onError: (error) => this.#report(error),
+    });
   }
 
   createQueue(name: string): JobQueue {

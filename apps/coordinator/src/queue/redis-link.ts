@@ -31,6 +31,8 @@ export interface RedisLink {
   readonly patient: Redis;
   /** For whoever adds jobs: fails at once during an outage, so that no shard goes out minutes late. */
   readonly impatient: Redis;
+  /** Resolves when that one has been dialled anew, or after a while. */
+  redialImpatient(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -67,7 +69,7 @@ export async function connectRedis(redisUrl: string, events: RedisLinkEvents): P
     await close();
     throw explain(error, where);
   }
-  return { patient, impatient, close };
+  return { patient, impatient, redialImpatient: () => redial(impatient), close };
 }
 
 /**
@@ -147,6 +149,15 @@ function reportOutages(redis: Redis, where: string, events: RedisLinkEvents): vo
     if (isUp) events.onLost(where);
     isUp = false;
   });
+}
+
+async function redial(redis: Redis): Promise<void> {
+  const back = new Promise<void>((resolve) => {
+    redis.once('ready', resolve);
+  });
+  // Whoever asks while it is being dialled waits for the same.
+  if (redis.status === 'ready') redis.disconnect(true);
+  await Promise.race([back, delay(CONNECT_TIMEOUT_MS, undefined, { ref: false })]);
 }
 
 async function quit(redis: Redis): Promise<void> {

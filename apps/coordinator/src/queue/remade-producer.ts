@@ -10,19 +10,35 @@ const OPEN_TIMEOUT_MS = 3_000;
 
 export type Producer = Pick<FlowProducer, 'add' | 'getFlow' | 'close' | 'waitUntilReady'>;
 
+export interface RemadeProducerParts {
+  readonly make: () => Producer;
+  /** Dials the connection of all of them anew. */
+  readonly redial: () => Promise<void>;
+  /** Told when one that was given up could not be closed. */
+  readonly onError: (error: unknown) => void;
+}
+
 export class RemadeProducer implements Producer {
-  readonly #make: () => Producer;
-  readonly #onError: (error: unknown) => void;
+  readonly #parts: RemadeProducerParts;
   #current: Producer;
 
-  /** @param onError told when one that was given up could not be closed. */
-  constructor(make: () => Producer, onError: (error: unknown) => void) {
-    this.#make = make;
-    this.#onError = onError;
-    this.#current = make();
+  constructor(parts: RemadeProducerParts) {
+    this.#parts = parts;
+    this.#current = parts.make();
   }
 
+  /**
+   * A flow is one transaction, in which ioredis does not see that Redis has not, or no longer, the scripts that were
+   * sent over this connection: a server that was full at the first of them, `SCRIPT FLUSH`. On a new one it sends them.
+   */
   async add(...args: Parameters<Producer['add']>): ReturnType<Producer['add']> {
+    const producer = await this.#open();
+    try {
+      return await producer.add(...args);
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.includes('NOSCRIPT')) throw error;
+    }
+    await this.#parts.redial();
     return (await this.#open()).add(...args);
   }
 
@@ -56,8 +72,8 @@ export class RemadeProducer implements Producer {
   /** Callers that found the same one broken share the next. */
   #replace(broken: Producer): void {
     if (this.#current !== broken) return;
-    this.#current = this.#make();
-    broken.close().catch(this.#onError);
+    this.#current = this.#parts.make();
+    broken.close().catch(this.#parts.onError);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { storableJson } from '../storage/storable-text.js';
 import type { Store } from '../storage/store.js';
 
 /** What the coordinator has to remember beyond its runs. */
@@ -23,7 +24,7 @@ export class SettingsRepository {
   }
 
   async save(name: string, value: unknown): Promise<void> {
-    const text = JSON.stringify(value);
+    const text = storableJson(value);
     await this.#store.db
       .insertInto('settings')
       .values({ name, value: text })

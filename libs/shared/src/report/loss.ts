@@ -148,13 +148,22 @@ function whatHappened({ cause, agentName, shardIndex, noticedAtMs, coveredToMs }
   }
 }
 
-function whatIsUnknown({ lostRequests, unaccounted, unaccountedMax = 0 }: Loss): string[] {
+/** What it may have sent beyond what is counted; undefined where nothing of it came that would tell. */
+export function unseenRequests({ unaccounted, unaccountedMax }: Loss): number | undefined {
+  return unaccounted ?? unaccountedMax;
+}
+
+function whatIsUnknown(loss: Loss): string[] {
+  const { lostRequests, unaccounted } = loss;
+  const unseen = unseenRequests(loss);
   const texts: string[] = [];
   if (lostRequests > 0) texts.push(`the outcome of ${formatCounted(lostRequests, 'request')} is not known`);
   if (unaccounted !== undefined) {
     if (unaccounted > 0) texts.push(`it sent ${formatCount(unaccounted)} more that are counted nowhere`);
-  } else if (unaccountedMax > 0) {
-    texts.push(`it may have sent at most ${formatCount(unaccountedMax)} more that are counted nowhere`);
+  } else if (unseen === undefined) {
+    texts.push('nobody knows what it sent');
+  } else if (unseen > 0) {
+    texts.push(`it may have sent at most ${formatCount(unseen)} more that are counted nowhere`);
   }
   return texts;
 }
@@ -168,7 +177,7 @@ function whatBecameOfRest({ rest, restRequests, missedRequests = 0, takenBy }: L
       return `${restRequests === undefined ? 'the rest of its load' : other} waits for a free slot`;
     case 'dropped':
       return restRequests === undefined && missedRequests === 0
-        ? 'the rest of its load was not sent'
+        ? 'nobody took the rest of its load over'
         : `not sent: ${other}`;
     case 'taken': {
       const what = restRequests === undefined ? 'the rest of its load' : other;

@@ -2,6 +2,7 @@
 import { isPaced } from '../plan/load-fields.js';
 import { formatCount, formatRate } from '../units.js';
 import { failedIn } from './failure-counts.js';
+import { unseenRequests } from './loss.js';
 import type { Report } from './report.schema.js';
 
 /** Of the requests that were due, the share that may be missing before the rate was not reached. */
@@ -58,8 +59,8 @@ export function missedRateSentence(report: Omit<Report, 'verdict'>): string | un
 
 /** What an agent did after its last interval that was counted is in no number. */
 function sentUnseen({ losses = [] }: Pick<Report, 'losses'>): string {
-  const maySome = losses.some(({ unaccounted, unaccountedMax }) => (unaccounted ?? unaccountedMax ?? 1) > 0);
-  return maySome ? ', which may have sent some of these' : '';
+  const hasSome = losses.some((loss) => unseenRequests(loss) !== 0);
+  return hasSome ? ', which may have sent some of these' : '';
 }
 
 /** A budget without an end is sent in full, however late; then only the time that it took tells. */

@@ -109,6 +109,28 @@ it('declares what nobody sent in the place of a lost agent', () => {
   expect(sampleReport({ plan, seen, input: { losses: [loss] } }).verdict.outcome).toBe('pass');
 });
 
+it('does not pass where a lost agent may have sent much that is in no number', () => {
+  const seen = { counters: balancedCounters({ completed: 600 }) };
+  const reportOf = (given: Partial<Loss>): Report =>
+    sampleReport({
+      plan: { requests: 600, onAgentLoss: 'continue' },
+      seen,
+      input: { losses: [lossOf(given)] },
+    });
+  expect(reportOf({ unaccountedMax: 60 }).verdict.outcome).toBe('pass');
+  const much = reportOf({ unaccountedMax: 61 }).verdict;
+  expect(much.outcome).toBe('inconclusive');
+  expect(much.reasons[0]).toBe('lost agents may have sent 61 requests beside the 600 that are counted');
+  // What the agent itself says when it is back is no guess any more.
+  expect(reportOf({ unaccountedMax: 61, unaccounted: 0 }).verdict.outcome).toBe('pass');
+  const unknown = reportOf({ unaccountedMax: undefined }).verdict;
+  expect(unknown.outcome).toBe('inconclusive');
+  expect(unknown.reasons[0]).toBe(
+    'nobody knows what agent a sent before it was lost with shard 0: none of its numbers came',
+  );
+  expect(unknown.reasons[1]).toContain('nobody knows what it sent');
+});
+
 /** 1,000 a second for 8 s on two agents, of which one was lost after 2 s. */
 function halfOfRateLost(lost: Partial<Loss>, more: { sent: number; plan?: Partial<PlanInput> }): Report {
   return sampleReport({
@@ -154,7 +176,10 @@ it('has in its books what was due by a rate and went with an agent, and says so 
 
 it('does not take a rate for reached of which a lost agent had a part', () => {
   const plan = { onAgentLoss: 'continue' } as const;
-  const { verdict } = halfOfRateLost({ rest: 'dropped', missedRequests: 3_000 }, { sent: 5_000, plan });
+  const { verdict } = halfOfRateLost(
+    { rest: 'dropped', missedRequests: 3_000, unaccountedMax: 100 },
+    { sent: 5_000, plan },
+  );
   const reached = 'asked for 1000/s, reached 625/s: 3,000 of 8,000 requests that were due were not sent';
   const withAgent = '3,000 of them with a lost agent, which may have sent some of these';
   const reason = `${reached}, ${withAgent}; load was missing after agent a had gone`;
@@ -222,6 +247,7 @@ function lossOf(given: Partial<Loss>): Loss {
     waitingRequests: 0,
     returnedRequests: 0,
     rest: 'none',
+    unaccountedMax: 0,
     ...given,
   };
 }

@@ -4,7 +4,7 @@ import { endedIn, failedIn, failureSentence, failureWarning, isMostlyFailed } fr
 import { headlineWarningOf } from './headline-warning.js';
 import { type KeepAliveLimit, keepAliveLimitOf } from './keep-alive-limit.js';
 import { limitOf } from './limit.js';
-import { type Loss, lossSentence } from './loss.js';
+import { type Loss, lossSentence, unseenRequests } from './loss.js';
 import { missedRateSentence } from './missed-rate.js';
 import type { Report, Verdict } from './report.schema.js';
 
@@ -117,6 +117,9 @@ function droppedRests({ plan, losses = [] }: Pick<Report, 'plan' | 'losses'>): L
 /** Above this share of requests without a known outcome the others no longer speak for them. */
 const MAX_UNKNOWN_SHARE = 0.01;
 
+/** Above this share of what is counted, what may have been sent besides could have changed what was measured. */
+const MAX_UNSEEN_SHARE = 0.1;
+
 /**
  * Why declared losses leave the result open, although the books balance: part of the load was not sent although
  * the plan wanted it taken over, or too many outcomes are unknown. Undefined when they do not.
@@ -131,8 +134,22 @@ function unknownReason(report: Omit<Report, 'verdict'>): string | undefined {
     if (notSentWithAgent === 0) return what;
     return `${what}: ${formatCount(notSentWithAgent)} of ${formatCount(counters.planned)} requests`;
   }
-  if (lostWithAgent <= counters.sent * MAX_UNKNOWN_SHARE) return undefined;
-  return `the outcome of ${lostWithAgent} of ${counters.sent} requests is not known, because their agent was lost`;
+  if (lostWithAgent > counters.sent * MAX_UNKNOWN_SHARE) {
+    return `the outcome of ${lostWithAgent} of ${counters.sent} requests is not known, because their agent was lost`;
+  }
+  return unseenReason(report);
+}
+
+/** The target may have had more to do than the report tells of. */
+function unseenReason({ losses = [], counters }: Omit<Report, 'verdict'>): string | undefined {
+  const unknown = losses.find((loss) => unseenRequests(loss) === undefined);
+  if (unknown !== undefined) {
+    const { agentName, shardIndex } = unknown;
+    return `nobody knows what agent ${agentName} sent before it was lost with shard ${shardIndex}: none of its numbers came`;
+  }
+  const most = losses.reduce((sum, loss) => sum + (unseenRequests(loss) ?? 0), 0);
+  if (most <= counters.sent * MAX_UNSEEN_SHARE) return undefined;
+  return `lost agents may have sent ${formatCount(most)} requests beside the ${formatCount(counters.sent)} that are counted`;
 }
 
 /** Losses that are told one by one; a cluster that falls apart needs no more. */
