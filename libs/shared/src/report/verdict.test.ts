@@ -44,6 +44,23 @@ describe('outcome', () => {
     });
   });
 
+  it.each(['aborted', 'finished'] as const)(
+    'says why a run was stopped (%s) also where its books do not balance',
+    (state) => {
+      const { verdict } = sampleReport({
+        seen: { counters: balancedCounters({ completed: 100 }) },
+        input: {
+          problems: ['shard 3: its own totals never came'],
+          run: { ...RUN, state, reason: 'killed: X' },
+        },
+      });
+      expect(verdict).toMatchObject({
+        outcome: 'inconclusive',
+        reasons: ['the books do not balance: shard 3: its own totals never came', 'killed: X'],
+      });
+    },
+  );
+
   it('gives no evidence and no advice for a limit from numbers that cannot be relied on', () => {
     const seen = {
       counters: balancedCounters({ completed: 1_000 }),

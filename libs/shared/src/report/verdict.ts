@@ -17,6 +17,9 @@ import type { Report, Verdict } from './report.schema.js';
 export function verdictOf(report: Omit<Report, 'verdict'>): Verdict {
   const { outcome, reason } = outcomeOf(report);
   const reasons = reason === undefined ? [] : [reason];
+  // Whoever stopped the run said why, and is to find that whatever became of the numbers.
+  const { reason: whyEnded } = report.run;
+  if (outcome === 'inconclusive' && whyEnded !== undefined) reasons.push(whyEnded);
   const failures = failureSentence(report);
   if (failures !== undefined) reasons.push(failures);
   reasons.push(...lossSentences(report));
