@@ -119,6 +119,22 @@ describe('limit: generator', () => {
     expect(runOf(waits(100, 900), [], { input }).advice.join()).toContain('--transport auto');
   });
 
+  it.each<[string, Partial<ShardReport>, SampleReport['plan'], Report['agents'][number]['machine']['os']]>([
+    ['a faster one was wanted', { transportNote: 'epoll is not used: no koffi' }, {}, 'Linux'],
+    ['the target speaks TLS', {}, { target: 'https://127.0.0.1:8443/' }, 'Linux'],
+    ['the plan binds local addresses', {}, { bind: '127.0.0.2' }, 'Linux'],
+    ['no agent runs on Linux', {}, {}, 'Darwin'],
+  ])('names no faster transport where %s', (_, more, plan = {}, os) => {
+    const input = {
+      seconds: [second(0.95)],
+      shards: [shard({ transport: 'socket', ...more })],
+      agents: [agentWith({ os })],
+    };
+    const verdict = runOf(waits(100, 900), [], { plan, input });
+    expect(verdict.limit).toBe('generator');
+    expect(verdict.advice.join()).not.toContain('--transport');
+  });
+
   it('judges seconds with load only, and none of the warm-up', () => {
     const idle = { ...second(0.1, 2), sent: 0, completed: 0 };
     expect(runOf(waits(100, 900), [0.95, 0.95, idle, idle, idle]).limit).toBe('generator');

@@ -136,10 +136,30 @@ function generatorAdvice(report: Omit<Report, 'verdict'>, isStarved: boolean): s
       `start more agents, on other machines: ${onCpus} can do no more`,
     );
   }
-  if (report.shards.some((shard) => shard.transport === 'socket')) {
+  if (hasFasterTransport(report)) {
     advice.push('on Linux a faster transport carries more in each slot (--transport auto)');
   }
   return advice;
+}
+
+/**
+ * Whether `auto` could give a shard another transport than the portable one: that was nobody's choice but a person's,
+ * and nothing in the plan needs what only it can do.
+ */
+function hasFasterTransport({ plan, shards, agents, target }: Omit<Report, 'verdict'>): boolean {
+  const isTls = plan.target.startsWith('https:');
+  const { unixSocket, bind, socketBufferBytes } = plan;
+  const needsSocket =
+    isTls || unixSocket !== undefined || bind !== undefined || socketBufferBytes !== undefined;
+  if (needsSocket || (target.addressesUsed ?? 1) > 1) return false;
+  const onLinux = new Set(
+    agents.filter(({ machine }) => machine.os.startsWith('Linux')).map((a) => a.agentId),
+  );
+  // A note says why a faster one that was wanted could not be used.
+  return shards.some(
+    ({ agentId, transport, transportNote }) =>
+      transport === 'socket' && transportNote === undefined && onLinux.has(agentId),
+  );
 }
 
 /** More slots on a machine without a free CPU would only wait for each other. */
