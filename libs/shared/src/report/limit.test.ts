@@ -353,6 +353,17 @@ describe('limit of a load with a rate', () => {
     expect(verdict.advice).toEqual(["raise the rate to find the target's limit"]);
   });
 
+  it('advises no other rate for a run that somebody stopped', () => {
+    const { run } = sampleReport();
+    const verdict = runOf(waits(1_000, 1_500), [0.3, 0.3, 0.3], {
+      plan: { rate: 1_000 },
+      counters: { planned: 10_000, sent: 5_000, completed: 5_000, notSentStopped: 5_000 },
+      samples: { sendLag: [100] },
+      input: { seconds: [second(0.3)], run: { ...run, state: 'aborted', reason: 'killed: enough' } },
+    });
+    expect(verdict).toMatchObject({ outcome: 'aborted', limit: 'plan', advice: [] });
+  });
+
   it('is the plan even with full threads, as long as the rate was reached', () => {
     expect(paced({}, { busy: 0.95 }).limit).toBe('plan');
   });

@@ -17,7 +17,8 @@ export function reachedRateLimit(report: Omit<Report, 'verdict'>): Limit | undef
   return {
     limit: 'plan',
     reasons: [`${achievedText(report)}, ${late}: the rate was reached`],
-    advice: ["raise the rate to find the target's limit"],
+    // Whoever stopped the run knows that it was not carried out; another rate is no answer to that.
+    advice: report.run.state === 'finished' ? ["raise the rate to find the target's limit"] : [],
   };
 }
 
