@@ -4,6 +4,7 @@ import {
   formatCount,
   formatCounted,
   formatDurationMs,
+  formatGiven,
   formatLatencyUs,
   numberOrText,
   parseDurationMs,
@@ -102,4 +103,14 @@ it.each([
   ['Infinity', 'Infinity'],
 ])('%j of a flag is %j', (text, value) => {
   expect(numberOrText(text)).toBe(value);
+});
+
+it('separates the thousands of a number that a person gave, and keeps its digits', () => {
+  expect([500_000, 999, 0.5, 1_234.5678, 1e6].map(formatGiven)).toEqual([
+    '500,000',
+    '999',
+    '0.5',
+    '1,234.5678',
+    '1,000,000',
+  ]);
 });

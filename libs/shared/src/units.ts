@@ -34,6 +34,12 @@ export function formatCount(count: number): string {
   return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
+/** `1,234.5`: a number that a person gave, with all its digits. */
+export function formatGiven(value: number): string {
+  const [whole = '', ...fraction] = String(value).split('.');
+  return [whole.replace(/\B(?=(\d{3})+$)/g, ','), ...fraction].join('.');
+}
+
 /** `1 connection`, `1,000 connections`. */
 export function formatCounted(count: number, noun: string, plural = `${noun}s`): string {
   return `${formatCount(count)} ${count === 1 ? noun : plural}`;

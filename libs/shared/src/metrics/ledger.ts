@@ -1,3 +1,4 @@
+import { formatCount } from '../units.js';
 import { type Counters, counterOf, failedOf, notSentOf } from './counters.js';
 
 /** What the ledger is checked against besides the counters themselves. */
@@ -28,21 +29,25 @@ export function ledgerProblems(counters: Counters, context: LedgerContext): stri
   const sent = counterOf(counters, 'sent');
   const notSent = notSentOf(counters) + (context.notSentWithAgent ?? 0);
   if (context.isFinal ? planned !== sent + notSent : planned < sent + notSent) {
-    problems.push(`planned ${planned} is not sent ${sent} + not sent ${notSent}`);
+    problems.push(
+      `planned ${formatCount(planned)} is not sent ${formatCount(sent)} + not sent ${formatCount(notSent)}`,
+    );
   }
   const ended = counterOf(counters, 'completed') + failedOf(counters);
   const inFlight = counterOf(counters, 'inFlightAtEnd');
   const lost = context.lostWithAgent ?? 0;
   if (context.isFinal && sent !== ended + inFlight + lost) {
     problems.push(
-      `sent ${sent} is not completed and failed ${ended} + in flight at end ${inFlight} + lost with agents ${lost}`,
+      `sent ${formatCount(sent)} is not completed and failed ${formatCount(ended)} + in flight at end ${formatCount(inFlight)} + lost with agents ${formatCount(lost)}`,
     );
   }
   if (!context.isFinal && sent < ended) {
-    problems.push(`completed and failed ${ended} are more than sent ${sent}`);
+    problems.push(`completed and failed ${formatCount(ended)} are more than sent ${formatCount(sent)}`);
   }
   if (context.isFinal && context.requests !== undefined && planned !== context.requests) {
-    problems.push(`planned ${planned} is not the ${context.requests} requests of the plan`);
+    problems.push(
+      `planned ${formatCount(planned)} is not the ${formatCount(context.requests)} requests of the plan`,
+    );
   }
   return [...problems, ...connectionProblems(counters, context)];
 }
@@ -59,10 +64,12 @@ function connectionProblems(counters: Counters, { isFinal, connectionsLost }: Le
     counterOf(counters, 'connectionsClosedIdle');
   const problems: string[] = [];
   if (isFinal ? asked !== opened + failed : asked < opened + failed) {
-    problems.push(`connections asked ${asked} are not opened ${opened} + failed ${failed}`);
+    problems.push(
+      `connections asked ${formatCount(asked)} are not opened ${formatCount(opened)} + failed ${formatCount(failed)}`,
+    );
   }
   if (isFinal ? opened !== closed : opened < closed) {
-    problems.push(`connections opened ${opened} are not closed ${closed}`);
+    problems.push(`connections opened ${formatCount(opened)} are not closed ${formatCount(closed)}`);
   }
   return problems;
 }

@@ -1,6 +1,7 @@
 import { COUNTER_NAMES, type Counters, counterOf } from '../metrics/counters.js';
 import { sameHistogram } from '../metrics/histogram.js';
 import { HISTOGRAM_NAMES, type ShardTotals } from '../metrics/interval.js';
+import { formatCount } from '../units.js';
 import type { RunTotals } from './run-totals.js';
 import { intervalNames, type ShardSum } from './shard-sum.js';
 
@@ -38,7 +39,9 @@ export function checkFencedShard(name: string, sum: ShardSum, counted: Counters)
   for (const counter of COUNTER_NAMES) {
     const [stored, arrived] = [sum.totals.counter(counter), counterOf(counted, counter)];
     if (stored !== arrived)
-      problems.push(`${counter} is ${stored} in the stored intervals, and ${arrived} came`);
+      problems.push(
+        `${counter} is ${formatCount(stored)} in the stored intervals, and ${formatCount(arrived)} came`,
+      );
   }
   return { sum: sum.totals, problems: shortened(problems).map((problem) => `${name}: ${problem}`) };
 }
@@ -58,13 +61,18 @@ function differences(sum: RunTotals, totals: ShardTotals): string[] {
   for (const name of COUNTER_NAMES) {
     const summed = sum.counter(name);
     const own = counterOf(totals.counters, name);
-    if (summed !== own) problems.push(`${name} is ${summed} in the intervals and ${own} in the totals`);
+    if (summed !== own)
+      problems.push(
+        `${name} is ${formatCount(summed)} in the intervals and ${formatCount(own)} in the totals`,
+      );
   }
   for (const code of new Set([...sum.statusCounts.keys(), ...totals.statusCounts.keys()])) {
     const summed = sum.statusCounts.get(code) ?? 0;
     const own = totals.statusCounts.get(code) ?? 0;
     if (summed !== own)
-      problems.push(`status ${code} is ${summed} in the intervals and ${own} in the totals`);
+      problems.push(
+        `status ${code} is ${formatCount(summed)} in the intervals and ${formatCount(own)} in the totals`,
+      );
   }
   for (const [i, name] of HISTOGRAM_NAMES.entries()) {
     const own = totals.histograms[i];
@@ -77,5 +85,8 @@ function differences(sum: RunTotals, totals: ShardTotals): string[] {
 
 function shortened(problems: readonly string[]): string[] {
   if (problems.length <= MAX_DIFFERENCES) return [...problems];
-  return [...problems.slice(0, MAX_DIFFERENCES), `and ${problems.length - MAX_DIFFERENCES} more differences`];
+  return [
+    ...problems.slice(0, MAX_DIFFERENCES),
+    `and ${formatCount(problems.length - MAX_DIFFERENCES)} more differences`,
+  ];
 }

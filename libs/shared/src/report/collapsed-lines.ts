@@ -1,6 +1,8 @@
+import { formatCount } from '../units.js';
+
 /** Begins a line about one shard, as the coordinator writes it. */
 const SHARD_NAME = /^shard \d+ \(attempt \d+, agent .*?\)(?=: )/;
-const NUMBERS = /\d+/g;
+const NUMBERS = /\d+(?:,\d{3})*/g;
 
 /**
  * Lines that say the same of several shards, as one: the first of them, and how many more there are. What a broken
@@ -16,6 +18,8 @@ export function collapsedLines(lines: readonly string[]): string[] {
     else known.count++;
   }
   return [...kinds.values()].map(({ first, count }) =>
-    count === 1 ? first : `${first}; and so for ${count - 1} more ${count === 2 ? 'line' : 'lines'} like it`,
+    count === 1
+      ? first
+      : `${first}; and so for ${formatCount(count - 1)} more ${count === 2 ? 'line' : 'lines'} like it`,
   );
 }

@@ -1,4 +1,5 @@
 import { FAILURE_CLASSES, type FailureClass } from '../metrics/failure-class.js';
+import { formatCount } from '../units.js';
 import type { Report } from './report.schema.js';
 
 type Counted = Pick<Report, 'counters'>;
@@ -63,13 +64,15 @@ export function failureWarning(report: Counted): string | undefined {
   if (failed === 0 || failed < MANY_FAILED * ended) return undefined;
   const [most] = failureCounts(report);
   const kind = most === undefined ? '' : ` (${FAILURE_PHRASES[most.failureClass]})`;
-  return `${failed} of ${ended} requests failed${kind}: this number is not what the target can serve`;
+  return `${formatCount(failed)} of ${formatCount(ended)} requests failed${kind}: this number is not what the target can serve`;
 }
 
-/** `37 of 1000 requests failed: 30 timed out, 7 truncated`; undefined when none failed. */
+/** `37 of 1,000 requests failed: 30 timed out, 7 truncated`; undefined when none failed. */
 export function failureSentence(report: Counted): string | undefined {
   const failed = failedIn(report);
   if (failed === 0) return undefined;
-  const parts = failureCounts(report).map((f) => `${f.count} ${FAILURE_PHRASES[f.failureClass]}`);
-  return `${failed} of ${endedIn(report)} requests failed: ${parts.join(', ')}`;
+  const parts = failureCounts(report).map(
+    (f) => `${formatCount(f.count)} ${FAILURE_PHRASES[f.failureClass]}`,
+  );
+  return `${formatCount(failed)} of ${formatCount(endedIn(report))} requests failed: ${parts.join(', ')}`;
 }

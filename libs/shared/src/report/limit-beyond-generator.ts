@@ -121,7 +121,9 @@ function queueLimit(report: Omit<Report, 'verdict'>, { demand, delay }: ThreadNe
     return {
       limit: 'plan',
       reasons: [`${seen}: nothing queued, ${asked} asked for no more`],
-      advice: [`raise the connections (-c) above ${plan.connections} to find the target's limit`],
+      advice: [
+        `raise the connections (-c) above ${formatCount(plan.connections)} to find the target's limit`,
+      ],
     };
   }
   if (factor < QUEUE_FACTOR) return undecided(`${seen}: no clear sign of a queue`);
@@ -129,7 +131,7 @@ function queueLimit(report: Omit<Report, 'verdict'>, { demand, delay }: ThreadNe
     limit: 'target',
     reasons: [`${seen}: requests queued beyond the generator`],
     advice: [
-      `compare with fewer connections than ${plan.connections}: the same rate at less wait confirms it`,
+      `compare with fewer connections than ${formatCount(plan.connections)}: the same rate at less wait confirms it`,
     ],
   };
 }

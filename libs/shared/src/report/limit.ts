@@ -19,7 +19,7 @@
  * it cannot be the limit, and what queued then queued beyond it. The shortest wait stands for an idle target,
  * because the first replies of a run found no queue. Each rule has its reasons in docs/MEASUREMENT.md.
  */
-import { formatCounted, formatDurationMs } from '../units.js';
+import { formatCount, formatCounted, formatDurationMs } from '../units.js';
 import type { Second } from '../wire/live-message.js';
 import {
   DEMAND_FULL,
@@ -100,7 +100,7 @@ function generatorLimit(
   seconds: readonly Second[],
   fullSeconds: number,
 ): Limit {
-  const when = `in ${fullSeconds} of ${formatCounted(seconds.length, 'second')}`;
+  const when = `in ${formatCount(fullSeconds)} of ${formatCounted(seconds.length, 'second')}`;
   const reasons = [
     `an engine thread needed a CPU for at least ${percent(DEMAND_FULL)} of the time ${when}: ` +
       'the target may be faster than this number',
@@ -127,7 +127,7 @@ function generatorAdvice(report: Omit<Report, 'verdict'>, isStarved: boolean): s
   if (isStarved || sharesMachine(report)) {
     advice.push(...starvedAdvice(report));
   } else if (slots < cpus && slots < report.plan.connections) {
-    const inUse = `${slots} ${slots === 1 ? 'was' : 'were'} in use`;
+    const inUse = `${formatCount(slots)} ${slots === 1 ? 'was' : 'were'} in use`;
     advice.push(`add slots: ${inUse} on ${formatCounted(cpus, 'CPU')}`);
   } else {
     const onCpus = `${formatCounted(slots, 'slot')} on ${formatCounted(cpus, 'CPU')}`;

@@ -1,6 +1,6 @@
 /** Whether a load with a rate got what it asked for: what a run with a rate is for, so it fails without. */
 import { isPaced } from '../plan/load-fields.js';
-import { formatCount, formatRate } from '../units.js';
+import { formatCount, formatGiven, formatRate } from '../units.js';
 import { failedIn } from './failure-counts.js';
 import { unseenRequests } from './loss.js';
 import type { Report } from './report.schema.js';
@@ -81,5 +81,5 @@ function lateSentence(report: Omit<Report, 'verdict'>): string | undefined {
 function askedText(report: Pick<Report, 'plan' | 'counters' | 'timeTakenUs'>): string {
   const { rate, stages } = report.plan;
   if (rate === undefined || stages !== undefined) return 'the rate was not reached';
-  return `asked for ${rate}/s, reached ${formatRate(sentPerS(report))}/s`;
+  return `asked for ${formatGiven(rate)}/s, reached ${formatRate(sentPerS(report))}/s`;
 }

@@ -11,7 +11,7 @@
  */
 import { z } from 'zod';
 import { agentIdSchema } from '../plan/shard.schema.js';
-import { formatLatencyUs } from '../units.js';
+import { formatCount, formatLatencyUs } from '../units.js';
 
 export const outlierSchema = z.object({
   agentId: agentIdSchema,
@@ -103,9 +103,9 @@ export function outlierSentence({ name, measure, value, median, agents, score }:
   const compared = `modified z-score ${score.toFixed(1)}, beyond ${THRESHOLD}`;
   if (measure === 'rate') {
     const percent = `${Math.round(value * 100)} % of the rate that its weight says`;
-    return `${name}: ${percent} (median of ${agents} agents: ${Math.round(median * 100)} %); ${compared}`;
+    return `${name}: ${percent} (median of ${formatCount(agents)} agents: ${Math.round(median * 100)} %); ${compared}`;
   }
   const ratio = (value / median).toPrecision(2);
-  const of = `${ratio} times the median of ${agents} agents (${formatLatencyUs(median)})`;
+  const of = `${ratio} times the median of ${formatCount(agents)} agents (${formatLatencyUs(median)})`;
   return `${name}: ${measure} ${formatLatencyUs(value)}, ${of}; ${compared}`;
 }

@@ -53,7 +53,7 @@ export function missedRateLimit(report: Omit<Report, 'verdict'>): Limit | undefi
   return {
     limit: 'plan',
     reasons: [`${seen}; the median wait is only ${times}: ${carried}`],
-    advice: [`raise the connections (-c) above ${plan.connections}`],
+    advice: [`raise the connections (-c) above ${formatCount(plan.connections)}`],
   };
 }
 

@@ -180,7 +180,7 @@ it('does not take a rate for reached of which a lost agent had a part', () => {
     { rest: 'dropped', missedRequests: 3_000, unaccountedMax: 100 },
     { sent: 5_000, plan },
   );
-  const reached = 'asked for 1000/s, reached 625/s: 3,000 of 8,000 requests that were due were not sent';
+  const reached = 'asked for 1,000/s, reached 625/s: 3,000 of 8,000 requests that were due were not sent';
   const withAgent = '3,000 of them with a lost agent, which may have sent some of these';
   const reason = `${reached}, ${withAgent}; load was missing after agent a had gone`;
   expect(verdict).toMatchObject({ outcome: 'inconclusive', warning: `the result is open: ${reason}` });

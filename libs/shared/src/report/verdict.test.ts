@@ -15,7 +15,7 @@ describe('outcome', () => {
       seen: { counters: balancedCounters({ completed: 963, timeout: 30, truncated: 7 }) },
     });
     expect(verdict.outcome).toBe('pass');
-    expect(verdict.reasons[0]).toBe('37 of 1000 requests failed: 30 timed out, 7 truncated');
+    expect(verdict.reasons[0]).toBe('37 of 1,000 requests failed: 30 timed out, 7 truncated');
   });
 
   it('is inconclusive when the books do not balance, whatever else happened', () => {
@@ -88,6 +88,27 @@ describe('outcome', () => {
   it('is inconclusive when fewer requests were planned than the plan has', () => {
     const { verdict } = sampleReport({ seen: { counters: balancedCounters({ completed: 99 }) } });
     expect(verdict.reasons[0]).toContain('planned 99 is not the 100 requests of the plan');
+  });
+
+  it('separates the thousands of every number', () => {
+    const of = (completed: number, timeout: number): Report =>
+      sampleReport({
+        plan: { requests: completed + timeout },
+        seen: { counters: balancedCounters({ completed, timeout }) },
+      });
+    expect(of(1_067, 2_933).verdict).toMatchObject({
+      warning: expect.stringMatching(/^2,933 of 4,000 requests failed/) as unknown,
+      reasons: expect.arrayContaining([
+        'more failed than succeeded: 2,933 requests failed, 1,067 succeeded',
+        '2,933 of 4,000 requests failed: 2,933 timed out',
+      ]) as unknown,
+    });
+    expect(of(0, 4_000).verdict.reasons[0]).toBe('no request of 4,000 succeeded');
+    const unequal = sampleReport({
+      plan: { requests: 5_000 },
+      seen: { counters: balancedCounters({ completed: 4_000 }) },
+    });
+    expect(unequal.verdict.reasons[0]).toContain('planned 4,000 is not the 5,000 requests of the plan');
   });
 
   it('is aborted when a person stopped the run', () => {
@@ -275,7 +296,7 @@ describe('keepAliveDiagnosis', () => {
     });
     expect(keepAliveDiagnosis(report)).toBe(
       'the server closed 99 reused connections without announcing it ' +
-        '(10000 requests per connection on average); ' +
+        '(10,000 requests per connection on average); ' +
         'each met a request that was already sent and got no reply',
     );
     expect(report.verdict.reasons).toContain(keepAliveDiagnosis(report));

@@ -87,12 +87,12 @@ function outcomeOf(report: Omit<Report, 'verdict'>): Outcome {
   if (run.state === 'failed')
     return { outcome: 'fail', reason: run.reason ?? 'the run could not be carried out' };
   if (counters.completed === 0) {
-    return { outcome: 'fail', reason: `no request of ${endedIn(report)} succeeded` };
+    return { outcome: 'fail', reason: `no request of ${formatCount(endedIn(report))} succeeded` };
   }
   const unknown = unknownReason(report);
   if (unknown !== undefined) return { outcome: 'inconclusive', reason: unknown };
   if (isMostlyFailed(report)) {
-    const counts = `${failedIn(report)} requests failed, ${counters.completed} succeeded`;
+    const counts = `${formatCounted(failedIn(report), 'request')} failed, ${formatCount(counters.completed)} succeeded`;
     return { outcome: 'fail', reason: `more failed than succeeded: ${counts}` };
   }
   const missedRate = missedRateSentence(report);
@@ -132,13 +132,14 @@ function unknownReason(report: Omit<Report, 'verdict'>): string | undefined {
   const dropped = droppedRests(report);
   const [first] = dropped;
   if (first !== undefined) {
-    const more = dropped.length === 1 ? '' : ` (and of ${dropped.length - 1} more)`;
+    const more = dropped.length === 1 ? '' : ` (and of ${formatCount(dropped.length - 1)} more)`;
     const what = `the rest of shard ${first.shardIndex} was not sent after agent ${first.agentName} had gone${more}`;
     if (notSentWithAgent === 0) return what;
     return `${what}: ${formatCount(notSentWithAgent)} of ${formatCount(counters.planned)} requests`;
   }
   if (lostWithAgent > counters.sent * MAX_UNKNOWN_SHARE) {
-    return `the outcome of ${lostWithAgent} of ${counters.sent} requests is not known, because their agent was lost`;
+    const share = `${formatCount(lostWithAgent)} of ${formatCount(counters.sent)} requests`;
+    return `the outcome of ${share} is not known, because their agent was lost`;
   }
   return unseenReason(report);
 }
@@ -161,14 +162,14 @@ const MAX_TOLD_LOSSES = 5;
 function lossSentences({ losses = [] }: Pick<Report, 'losses'>): string[] {
   const told: readonly Loss[] = losses.slice(0, MAX_TOLD_LOSSES);
   const more = losses.length - told.length;
-  return [...told.map(lossSentence), ...(more > 0 ? [`and ${more} more losses of agents`] : [])];
+  return [...told.map(lossSentence), ...(more > 0 ? [`and ${formatCount(more)} more losses of agents`] : [])];
 }
 
 /** The first thing that is wrong with the books; undefined when they balance and nothing is missing. */
 export function booksReason({ ledger }: Pick<Report, 'ledger'>): string | undefined {
   if (ledger.balanced) return undefined;
   const [first = 'no reason given', ...others] = ledger.problems;
-  const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
+  const more = others.length === 0 ? '' : ` (and ${formatCount(others.length)} more)`;
   return `the books do not balance: ${first}${more}`;
 }
 
@@ -184,10 +185,10 @@ export function keepAliveDiagnosis(
   const limit = keepAliveLimitOf(report);
   if (limit !== undefined) return limitSentence(limit, closes, retried);
   if (closes === 0) return undefined;
-  const perConnection = Math.round(endedIn(report) / Math.max(connectionsOpened, 1));
+  const perConnection = endedIn(report) / Math.max(connectionsOpened, 1);
   return (
-    `the server closed ${closes} reused ${closes === 1 ? 'connection' : 'connections'} without announcing it ` +
-    `(${perConnection} requests per connection on average); ` +
+    `the server closed ${formatCounted(closes, 'reused connection')} without announcing it ` +
+    `(${formatCount(perConnection)} requests per connection on average); ` +
     'each met a request that was already sent and got no reply'
   );
 }

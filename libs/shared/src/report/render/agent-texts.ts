@@ -19,7 +19,7 @@ export function agentRows(report: Report): string[][] {
   if (agents.length < 2 || !isMeasured) return [];
   const rows = agents.slice(0, MAX_ROWS).map(rowOf);
   const more = agents.length - rows.length;
-  return [HEAD, ...rows, ...(more > 0 ? [[`and ${more} more`]] : [])];
+  return [HEAD, ...rows, ...(more > 0 ? [[`and ${formatCount(more)} more`]] : [])];
 }
 
 function rowOf(agent: AgentReport): string[] {
@@ -61,7 +61,7 @@ export function clockTexts(report: Report): string[] {
   const worstUs = agents.reduce((most, agent) => Math.max(most, agent.clockUncertaintyUs), 0);
   return [
     `coordinator minus agent: ${told.join(', ')}` +
-      (more > 0 ? ` and ${more} more (± ${formatLatencyUs(worstUs)} at most)` : ''),
+      (more > 0 ? ` and ${formatCount(more)} more (± ${formatLatencyUs(worstUs)} at most)` : ''),
   ];
 }
 

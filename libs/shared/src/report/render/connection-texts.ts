@@ -22,7 +22,9 @@ export function addressTexts({ target: { addresses, addressesUsed = 1 } }: Repor
   if (addresses.length < 2) return [];
   const used = addresses.slice(0, addressesUsed).join(', ');
   const unused = addresses.length - addressesUsed;
-  return [printable(unused === 0 ? `all in turn: ${used}` : `${used} (${unused} more not used)`)];
+  return [
+    printable(unused === 0 ? `all in turn: ${used}` : `${used} (${formatCount(unused)} more not used)`),
+  ];
 }
 
 /** What the connections went through, or to, other than the target's host and port. */

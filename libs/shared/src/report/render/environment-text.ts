@@ -57,7 +57,7 @@ const MAX_NAMES = 3;
 
 function namesText(names: readonly string[]): string {
   const more = names.length - MAX_NAMES;
-  return names.slice(0, MAX_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  return names.slice(0, MAX_NAMES).join(', ') + (more > 0 ? ` and ${formatCount(more)} more` : '');
 }
 
 function shortText(machine: Machine, transport: string): string {

@@ -1,5 +1,5 @@
 import { isPaced } from '../../plan/load-fields.js';
-import { formatCount, formatCounted, formatDurationMs, formatRate } from '../../units.js';
+import { formatCount, formatCounted, formatDurationMs, formatGiven, formatRate } from '../../units.js';
 import type { Report } from '../report.schema.js';
 import { formatShare } from './report-lines.js';
 
@@ -24,7 +24,8 @@ export function scheduleTexts(report: Report): string[] {
   if (plan.warmupMs !== undefined) {
     texts.push(`warm-up of ${formatDurationMs(plan.warmupMs)} before, in no total`);
   }
-  if (plan.pipeline !== undefined && plan.pipeline > 1) texts.push(`pipelines of ${plan.pipeline} requests`);
+  if (plan.pipeline !== undefined && plan.pipeline > 1)
+    texts.push(`pipelines of ${formatCount(plan.pipeline)} requests`);
   if (counters.retried > 0) texts.push(`${formatCounted(counters.retried, 'request')} sent once more`);
   return texts;
 }
@@ -33,7 +34,9 @@ function paceText({ plan, counters, timeTakenUs }: Report): string {
   const { rate, stages, arrivals } = plan;
   const kind = arrivals === 'poisson' ? ', random arrivals' : '';
   const asked =
-    stages === undefined ? `${rate ?? 0}/s` : `${formatCounted(stages.length, 'stage')} of a rate`;
+    stages === undefined
+      ? `${formatGiven(rate ?? 0)}/s`
+      : `${formatCounted(stages.length, 'stage')} of a rate`;
   const seconds = timeTakenUs / 1e6;
   const perSecond = seconds > 0 ? ` (${formatRate(counters.sent / seconds)}/s)` : '';
   const seen = `${formatCount(counters.planned)} planned, ${formatCount(counters.sent)} sent${perSecond}`;
