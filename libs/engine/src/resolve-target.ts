@@ -69,17 +69,21 @@ export async function resolveTarget(
   const { families } = options;
   const fitting = families === undefined ? ordered : ordered.filter((a) => families.has(a.family));
   if (fitting.length === 0) {
-    const message = `${host} (${addresses.join(', ')}) has no address of the family of the addresses to bind`;
+    const message = `${placeOf(host, addresses)} has no address of the family of the addresses to bind`;
     return refused('EAFNOSUPPORT', message);
   }
   const refusals = fitting.map(({ address }) => options.refusalOf({ host, port, address }));
   const [used, ...more] = fitting.filter((_, i) => refusals[i] === undefined);
   if (used === undefined) {
-    const what = addresses.join(', ');
-    const why = refusals[0] ?? '';
-    return refused('NOT_ALLOWED', `the target policy does not allow load on ${host} (${what}): ${why}`);
+    const place = placeOf(host, addresses);
+    return refused('NOT_ALLOWED', `the target policy does not allow load on ${place}: ${refusals[0] ?? ''}`);
   }
   return { ok: true, used, usable: [used, ...more], addresses };
+}
+
+/** A host with its addresses, which are not said twice where it is one itself. */
+function placeOf(host: string, addresses: readonly string[]): string {
+  return isIP(host) === 0 ? `${host} (${addresses.join(', ')})` : host;
 }
 
 function refused(code: string, message: string): Resolution {

@@ -55,7 +55,7 @@ export class RunLosses {
     if (fatal.code === 'AGENT_DRAINING') this.#loseBeforeStart(progress);
     else {
       progress.fatal = fatal;
-      this.#control.fail(fatal.message);
+      this.#control.fail(`${progress.name}: ${fatal.message}`);
     }
     this.#control.checkEnd();
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { balancedCounters, sampleReport } from '../testing/observed.js';
+import { balancedCounters, sampleAgent, sampleReport } from '../testing/observed.js';
 import { EXIT, exitCodeOf } from './exit-code.js';
 import { abNotes } from './render/ab-notes.js';
 import { summaryText } from './render/summary-text.js';
@@ -120,6 +120,18 @@ describe('outcome', () => {
     expect(report.verdict.reasons[0]).toBe('stopped by SIGINT');
     // Whoever interrupts a command himself gets the code of the signal.
     expect(exitCodeOf(report)).toBe(EXIT.cluster);
+  });
+
+  it('names the agent of the error that ended a run on several', () => {
+    const fatal = { code: 'NOT_ALLOWED', message: 'the target policy does not allow it' };
+    const reason = `shard 1 (attempt 1, agent b): ${fatal.message}`;
+    const of = (...agents: readonly string[]): string | undefined =>
+      sampleReport({
+        seen: { counters: balancedCounters({ planned: 100, notSentFatal: 100 }) },
+        input: { fatal, run: { ...RUN, state: 'failed', reason }, agents: agents.map(sampleAgent) },
+      }).verdict.reasons[0];
+    expect(of('a', 'b')).toBe(`ended by an error: ${reason}`);
+    expect(of('b')).toBe(`ended by an error: ${fatal.message}`);
   });
 
   it('is fail when no request succeeded', () => {

@@ -83,7 +83,11 @@ function outcomeOf(report: Omit<Report, 'verdict'>): Outcome {
   const books = booksReason(report);
   if (books !== undefined) return { outcome: 'inconclusive', reason: books };
   if (run.state === 'aborted') return { outcome: 'aborted', reason: run.reason ?? 'the run was stopped' };
-  if (fatal !== undefined) return { outcome: 'fail', reason: `ended by an error: ${fatal.message}` };
+  if (fatal !== undefined) {
+    // Of several agents the reason of the run names the one that it is about.
+    const isNamed = report.agents.length > 1 && run.reason?.endsWith(fatal.message) === true;
+    return { outcome: 'fail', reason: `ended by an error: ${isNamed ? run.reason : fatal.message}` };
+  }
   if (run.state === 'failed')
     return { outcome: 'fail', reason: run.reason ?? 'the run could not be carried out' };
   if (counters.completed === 0) {
