@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BroadsideError, errorSerializers } from '@broadside/shared';
 import { type Logger, pino } from 'pino';
-import { buildAccess, newJoinToken, openAccess } from './access/access.js';
+import { type AdminTokenFileUse, buildAccess, newJoinToken, openAccess } from './access/access.js';
 import { clearTextWarning } from './access/clear-text.js';
 import type { Building, Parts, PartsInput } from './build-parts.js';
 import { type Config, type ConfigInput, type NameOfSetting, parseConfig } from './config/config.schema.js';
@@ -42,6 +42,8 @@ export interface Coordinator {
   readonly joinToken: string;
   /** Whether people have to show a token. */
   readonly needsToken: boolean;
+  /** What came of the admin token file; undefined without one. */
+  readonly adminTokenFileUse: AdminTokenFileUse | undefined;
   /** The queue for an agent in this process; undefined when the queue is on Redis. */
   readonly agentQueue: ShardQueueWiring | undefined;
   /** Reads certificate and key again, as is done anyway a second after they change. Never rejects. */
@@ -98,7 +100,13 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Coo
     await app.close();
     parts.events.removeAll();
   });
-  await openAccess({ config, registry: access.registry, tokens: parts.tokens, joinToken, now });
+  const adminTokenFileUse = await openAccess({
+    config,
+    registry: access.registry,
+    tokens: parts.tokens,
+    joinToken,
+    now,
+  });
   await parts.runs.open();
   await parts.killSwitch.enforce();
   await listen(() => app.listen(config.port, config.host), config);
@@ -118,6 +126,7 @@ async function start(config: Config, log: Logger, closers: Closers): Promise<Coo
     get needsToken() {
       return access.registry.guardsPeople;
     },
+    adminTokenFileUse,
     agentQueue,
     reloadTls: async () => await tls?.reload(),
     close: () => closers.closeAll(),

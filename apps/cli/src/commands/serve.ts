@@ -2,13 +2,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CoordinatorOptions } from '@broadside/coordinator';
-import { EXIT, formatCounted, LIMITS } from '@broadside/shared';
+import { EXIT, LIMITS } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
 import { closeWithin } from '../cluster/closing.js';
 import { readFlags, refuseWords } from '../flags.js';
 import { help } from '../help/serve.help.js';
 import { type LogFormat, logFormatOf } from '../output/log-format.js';
 import { writeOut } from '../output/streams.js';
+import { welcomeText } from '../output/welcome-text.js';
 import { readCertificates, readPrivateKey } from '../run/pem-file.js';
 import { StopSignals } from '../run/stop-signals.js';
 import { Settings } from '../settings.js';
@@ -183,7 +184,14 @@ async function serve(settings: CoordinatorOptions, own: OwnSettings): Promise<nu
     if (tokenFile !== undefined)
       closing.push(() => rm(join(tokenFile, '..'), { recursive: true, force: true }));
     await writeOut(
-      welcome({ url: coordinator.url, settings, slots, tokenFile, needsToken: coordinator.needsToken }),
+      welcomeText({
+        url: coordinator.url,
+        settings,
+        slots,
+        tokenFile,
+        needsToken: coordinator.needsToken,
+        adminTokenFileUse: coordinator.adminTokenFileUse,
+      }),
     );
     await stopped;
     note('stopping; a second signal leaves at once');
@@ -216,31 +224,4 @@ function ownTargets({ allowTargets, denyTargets }: CoordinatorOptions): AgentTar
 interface AgentTargets {
   readonly allow?: readonly string[];
   readonly deny?: readonly string[];
-}
-
-interface Welcome {
-  readonly url: string;
-  readonly settings: CoordinatorOptions;
-  readonly slots: number;
-  readonly tokenFile: string | undefined;
-  readonly needsToken: boolean;
-}
-
-function welcome({ url, settings, slots, tokenFile, needsToken }: Welcome): string {
-  const tokenHint = needsToken ? '   (with BROADSIDE_TOKEN set)' : '';
-  const joinHint =
-    tokenFile === undefined ? '   (with BROADSIDE_JOIN_TOKEN set)' : ` --token-file ${tokenFile}`;
-  const lines = [
-    `broadside coordinator listens on ${url}`,
-    slots === 0 ? '  no slots here: agents bring them' : `  ${formatCounted(slots, 'slot')} in this process`,
-    settings.redisUrl === undefined
-      ? '  join agents: start with --redis URL, then agents on any machine can join'
-      : `  join an agent: broadside agent --join ${url}${joinHint}`,
-    settings.adminTokenFile === undefined ? '' : `  the first admin's token: ${settings.adminTokenFile}`,
-    `  fire a run:    broadside ab --agents-at ${url} -n 10000 -c 10 -k http://HOST/${tokenHint}`,
-    settings.dataDir === undefined && settings.databaseUrl === undefined
-      ? '  runs are forgotten at the end; --data-dir DIR keeps them'
-      : '',
-  ];
-  return `${lines.filter((line) => line !== '').join('\n')}\n`;
 }

@@ -46,8 +46,12 @@ export interface OpenAccessInput {
   readonly now: () => Date;
 }
 
+/** What came of the admin token file: made just now, read, or not needed because somebody has a token already. */
+export type AdminTokenFileUse = 'made' | 'read' | 'unneeded';
+
 /**
  * Takes in the tokens of the store, then those that were given; what the store knows of a token goes before.
+ * @returns what came of the admin token file; undefined without one.
  * @throws BroadsideError `invalid` when strangers could reach a coordinator that nobody guards, `unavailable` for a
  *   token file that cannot be used.
  */
@@ -57,7 +61,7 @@ export async function openAccess({
   tokens,
   joinToken,
   now,
-}: OpenAccessInput): Promise<void> {
+}: OpenAccessInput): Promise<AdminTokenFileUse | undefined> {
   await tokens.open();
   const give = (id: string, name: string, role: TokenRole, text: string): void => {
     registry.add({ id, name, role, source: 'given', digest: digestOf(text), createdAt: now() });
@@ -65,12 +69,19 @@ export async function openAccess({
   give('given-join', 'join token of this start', 'agent', joinToken);
   if (config.apiToken !== undefined) give('given-admin', 'token of this start', 'admin', config.apiToken);
   const { adminTokenFile: file } = config;
+  let use: AdminTokenFileUse | undefined;
   if (file !== undefined) {
     const text = await readAdminToken(file, config.host);
-    if (text !== undefined) give('given-file', 'token of the admin token file', 'admin', text);
-    else if (!registry.hasAdmin) await tokens.createFirstAdmin((token) => writeAdminToken(file, token));
+    if (text !== undefined) {
+      give('given-file', 'token of the admin token file', 'admin', text);
+      use = 'read';
+    } else if (registry.hasAdmin) use = 'unneeded';
+    else {
+      await tokens.createFirstAdmin((token) => writeAdminToken(file, token));
+      use = 'made';
+    }
   }
-  if (isLoopback(config.host) || registry.hasAdmin) return;
+  if (isLoopback(config.host) || registry.hasAdmin) return use;
   throw new BroadsideError(
     'invalid',
     `the coordinator does not listen on ${config.host} without an admin's token, because others can reach it`,
