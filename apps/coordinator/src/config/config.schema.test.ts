@@ -28,6 +28,24 @@ describe('the configuration', () => {
     }
   });
 
+  it('hints at another way to a token of the kind that is wrong', () => {
+    const hintFor = (input: ConfigInput): string | undefined => {
+      try {
+        parseConfig({ host: '0.0.0.0', ...input }, (field) => `--${field}`);
+      } catch (error) {
+        if (error instanceof BroadsideError) return error.hint;
+        throw error;
+      }
+      return undefined;
+    };
+    expect(hintFor({ joinToken: 'short', adminTokenFile: 'f' })).toBe(
+      'leave --joinToken out, and a join token is made up',
+    );
+    expect(hintFor({ apiToken: 'short' })).toContain('--admin-token-file FILE');
+    expect(hintFor({})).toContain('--admin-token-file FILE');
+    expect(hintFor({ adminTokenFile: 'f', port: -1 })).toBe('correct these settings');
+  });
+
   it('refuses a token of the other kind, a damaged one, and one for both', () => {
     const [user, agent] = (['user', 'agent'] as const).map((kind) => tokenTextOf(kind, new Uint8Array(32)));
     expect(problemsFor({ joinToken: user, apiToken: agent })).toEqual(['joinToken', 'apiToken']);

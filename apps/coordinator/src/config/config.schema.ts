@@ -167,11 +167,16 @@ export function parseConfig(input: ConfigInput, nameOf: NameOfSetting = (field) 
     `the coordinator cannot start: ${named.map(formatProblem).join('; ')}`,
     {
       problems: named,
-      hint: problems.some((problem) => problem.path.endsWith('Token'))
-        ? 'let it make one with --admin-token-file FILE, or listen on 127.0.0.1'
-        : 'correct these settings',
+      hint: hintFor(new Set(problems.map(({ path }) => path)), nameOf),
     },
   );
+}
+
+/** What helps against problems with the settings of these names: each kind of token comes to be in its own way. */
+function hintFor(paths: ReadonlySet<string>, nameOf: NameOfSetting): string {
+  if (paths.has('apiToken')) return 'let it make one with --admin-token-file FILE, or listen on 127.0.0.1';
+  if (paths.has('joinToken')) return `leave ${nameOf('joinToken')} out, and a join token is made up`;
+  return 'correct these settings';
 }
 
 function isSetting(path: string): path is keyof ConfigInput {
