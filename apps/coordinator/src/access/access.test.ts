@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tokenTextOf } from '@broadside/shared';
@@ -44,5 +44,11 @@ describe('the admin token file', () => {
     const other = join(folder, 'other');
     expect(await open(other, true)).toBe('unneeded');
     await expect(readFile(other)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('is refused as empty when it is, on whichever address', async () => {
+    const file = join(folder, 'empty');
+    await writeFile(file, '\n');
+    await expect(open(file)).rejects.toThrow(/^the admin token file .*empty is empty$/);
   });
 });

@@ -15,6 +15,11 @@ export async function readAdminToken(path: string, host: string): Promise<string
     if (codeOf(error) === 'ENOENT') return undefined;
     throw unusable(path, 'read', error);
   }
+  if (text.trim() === '') {
+    throw new BroadsideError('invalid', `the admin token file ${path} is empty`, {
+      hint: 'remove it: when nobody has a token, one is made and written there',
+    });
+  }
   const parsed = givenTokenSchema('user', host).safeParse(text.trim());
   if (parsed.success) return parsed.data;
   const reason = parsed.error.issues[0]?.message ?? 'not a token';

@@ -46,6 +46,10 @@ describe('the configuration', () => {
     expect(hintFor({ adminTokenFile: 'f', port: -1 })).toBe('correct these settings');
   });
 
+  it('says of a token that is empty just that', () => {
+    expect(() => parseConfig({ joinToken: '' })).toThrow('joinToken: must not be empty');
+  });
+
   it('refuses a token of the other kind, a damaged one, and one for both', () => {
     const [user, agent] = (['user', 'agent'] as const).map((kind) => tokenTextOf(kind, new Uint8Array(32)));
     expect(problemsFor({ joinToken: user, apiToken: agent })).toEqual(['joinToken', 'apiToken']);

@@ -27,7 +27,12 @@ export function givenTokenSchema(kind: TokenKind, host: string) {
   const leastLength = isLoopback(host) ? 1 : MIN_PUBLIC_TOKEN_LENGTH;
   return z
     .string()
-    .min(leastLength, `must have at least ${leastLength} characters to listen on ${host}`)
+    .min(
+      leastLength,
+      leastLength === 1
+        ? 'must not be empty'
+        : `must have at least ${leastLength} characters to listen on ${host}`,
+    )
     .max(512, 'must be at most 512 characters')
     .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without blanks')
     .superRefine((text, context) => {
