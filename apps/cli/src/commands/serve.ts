@@ -1,5 +1,5 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism, hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CoordinatorOptions } from '@broadside/coordinator';
 import { EXIT, LIMITS } from '@broadside/shared';
@@ -186,6 +186,7 @@ async function serve(settings: CoordinatorOptions, own: OwnSettings): Promise<nu
     await writeOut(
       welcomeText({
         url: coordinator.url,
+        hostname: hostname(),
         settings,
         slots,
         tokenFile,
