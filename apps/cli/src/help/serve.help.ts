@@ -31,6 +31,9 @@ Starts a coordinator. Without --redis everything is embedded: queue, store and s
   --max-run-connections N, --max-connections N
                       the same for connections
 
+SIGTERM or SIGINT ends the coordinator and its runs, whose reports are stored. One that was killed or crashed leaves
+them: with --redis and a kept store (--data-dir or --database) the next start goes on with them.
+
 Each option may come from the environment instead: BROADSIDE_HOST, BROADSIDE_PORT, BROADSIDE_DATA_DIR,
 BROADSIDE_DATABASE_URL, BROADSIDE_KEEP_RUNS, BROADSIDE_REDIS_URL, BROADSIDE_AGENT_REDIS_URL, BROADSIDE_TOKEN,
 BROADSIDE_JOIN_TOKEN, BROADSIDE_ADMIN_TOKEN_FILE, BROADSIDE_TLS_CERT, BROADSIDE_TLS_KEY, BROADSIDE_TRUST_PROXY,
