@@ -38,7 +38,8 @@ export function ledgerProblems(counters: Counters, context: LedgerContext): stri
   const lost = context.lostWithAgent ?? 0;
   if (context.isFinal && sent !== ended + inFlight + lost) {
     problems.push(
-      `sent ${formatCount(sent)} is not completed and failed ${formatCount(ended)} + in flight at end ${formatCount(inFlight)} + lost with agents ${formatCount(lost)}`,
+      `sent ${formatCount(sent)} is not completed and failed ${formatCount(ended)} + ` +
+        `in flight at end ${formatCount(inFlight)} + lost with agents ${formatCount(lost)}`,
     );
   }
   if (!context.isFinal && sent < ended) {

@@ -64,7 +64,8 @@ export function failureWarning(report: Counted): string | undefined {
   if (failed === 0 || failed < MANY_FAILED * ended) return undefined;
   const [most] = failureCounts(report);
   const kind = most === undefined ? '' : ` (${FAILURE_PHRASES[most.failureClass]})`;
-  return `${formatCount(failed)} of ${formatCount(ended)} requests failed${kind}: this number is not what the target can serve`;
+  const share = `${formatCount(failed)} of ${formatCount(ended)} requests`;
+  return `${share} failed${kind}: this number is not what the target can serve`;
 }
 
 /** `37 of 1,000 requests failed: 30 timed out, 7 truncated`; undefined when none failed. */
