@@ -153,11 +153,13 @@ function unseenReason({ losses = [], counters }: Omit<Report, 'verdict'>): strin
   const unknown = losses.find((loss) => unseenRequests(loss) === undefined);
   if (unknown !== undefined) {
     const { agentName, shardIndex } = unknown;
-    return `nobody knows what agent ${agentName} sent before it was lost with shard ${shardIndex}: none of its numbers came`;
+    const when = `before it was lost with shard ${shardIndex}: none of its numbers came`;
+    return `nobody knows what agent ${agentName} sent ${when}`;
   }
   const most = losses.reduce((sum, loss) => sum + (unseenRequests(loss) ?? 0), 0);
   if (most <= counters.sent * MAX_UNSEEN_SHARE) return undefined;
-  return `lost agents may have sent ${formatCount(most)} requests beside the ${formatCount(counters.sent)} that are counted`;
+  const counted = `the ${formatCount(counters.sent)} that are counted`;
+  return `lost agents may have sent ${formatCount(most)} requests beside ${counted}`;
 }
 
 /** Losses that are told one by one; a cluster that falls apart needs no more. */
