@@ -61,7 +61,7 @@ describe('a coordinator whose data directory', () => {
     const under = await CoordinatorUnderTest.start({ dataDir: path, logger });
     const gone =
       `the coordinator has lost its store: the data directory ${path} was removed or moved away; ` +
-      'put it back, and start the coordinator again';
+      'put that right, and start the coordinator again';
     try {
       let release: () => void = () => undefined;
       const holdAfterFirst = new Promise<void>((resolve) => {

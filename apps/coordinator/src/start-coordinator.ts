@@ -164,7 +164,12 @@ async function beginOpening(config: Config, log: Logger, closers: Closers): Prom
   const onError = (error: Error): void => failures.error(error, 'store or queue');
   const { databaseUrl, dataDir, redisUrl } = config;
   const { openStore } = await import('./storage/store.js');
-  const store = openStore({ dataDir, onError, ...(databaseUrl === undefined ? {} : { databaseUrl }) });
+  const store = openStore({
+    dataDir,
+    isExclusive: true,
+    onError,
+    ...(databaseUrl === undefined ? {} : { databaseUrl }),
+  });
   closers.add(() =>
     store.then(
       (opened) => opened.close(),

@@ -5,7 +5,8 @@ Starts a coordinator. Without --redis everything is embedded: queue, store and s
   --host ADDRESS      address to listen on (127.0.0.1); beyond loopback somebody must have an admin token
   --port N            port (7070); 0 takes a free one
   --data-dir DIR      where runs are kept; without it they are forgotten at the end
-  --database URL      PostgreSQL instead of the embedded store
+  --database URL      PostgreSQL instead of the embedded store, for one coordinator at a time (not through a pooler that
+                      gives each transaction another session)
   --keep-runs N       ended runs that the store keeps (1000); older ones are forgotten, with their reports, when a run
                       ends
   --redis URL         Redis for shards, so that agents on other machines can take them

@@ -32,7 +32,10 @@ export class Health {
 
   /** What is known of a store that is not there, for its owner. */
   get storeTrouble(): string | undefined {
-    return this.#store.whyGone() === undefined ? undefined : 'its data directory was removed or moved away';
+    if (this.#store.whyGone() === undefined) return undefined;
+    return this.#store.kind === 'pglite'
+      ? 'its data directory was removed or moved away'
+      : 'another coordinator uses its database';
   }
 
   async #isStoreReachable(): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { BroadsideError } from '@broadside/shared';
 
-const HINT = 'put it back, and start the coordinator again';
+const HINT = 'put that right, and start the coordinator again';
 
 /** The store is gone from where it was opened, so that no waiting brings it back to this process. */
 export class LostStoreError extends BroadsideError {

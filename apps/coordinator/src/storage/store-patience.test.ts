@@ -54,7 +54,7 @@ describe('the patience with the store', () => {
     for (let i = 0; i < 2; i++) await expect(patience.ask('a report', query)).rejects.toThrow(LostStoreError);
     expect(told).toEqual([
       'the coordinator has lost its store: the data directory /d was removed or moved away; ' +
-        'put it back, and start the coordinator again',
+        'put that right, and start the coordinator again',
     ]);
   });
 

@@ -19,6 +19,8 @@ export interface StoreOptions {
   readonly databaseUrl?: string;
   /** Where an embedded store is kept; `ephemeral` (the default) is a temporary directory. */
   readonly dataDir?: string;
+  /** No other coordinator may use the database of the server at the same time; of a data directory nobody may. */
+  readonly isExclusive?: boolean;
   /** Called when the embedded database dies after the start, or an idle connection to the server breaks. */
   readonly onError?: (error: Error) => void;
 }
@@ -43,7 +45,7 @@ export async function openStore(options: StoreOptions = {}): Promise<Store> {
   const onError = options.onError ?? (() => undefined);
   return options.databaseUrl === undefined
     ? openEmbedded(options.dataDir ?? 'ephemeral', onError)
-    : openServer(options.databaseUrl, onError);
+    : openServer(options.databaseUrl, options.isExclusive === true, onError);
 }
 
 async function openEmbedded(dataDir: string, onError: (error: Error) => void): Promise<Store> {
@@ -79,17 +81,30 @@ async function openEmbedded(dataDir: string, onError: (error: Error) => void): P
   }
 }
 
-async function openServer(databaseUrl: string, onError: (error: Error) => void): Promise<Store> {
-  const [{ assertReachable, serverPoolConfig }, { StorePools, bringUpToDate }] = await Promise.all([
+async function openServer(
+  databaseUrl: string,
+  isExclusive: boolean,
+  onError: (error: Error) => void,
+): Promise<Store> {
+  const [
+    { assertReachable, describeServer, serverPoolConfig },
+    { StorePools, bringUpToDate },
+    { ServerLock },
+  ] = await Promise.all([
     import('./server-connection.js'),
     import('./store-pools.js'),
+    import('./server-lock.js'),
   ]);
   const config = serverPoolConfig(databaseUrl);
   await assertReachable(config, databaseUrl);
+  const lock = isExclusive ? await ServerLock.take(config, describeServer(databaseUrl)) : undefined;
   const pools = new StorePools(config, onError);
-  const close = closeOnce(() => pools.end());
+  const close = closeOnce(async () => {
+    await pools.end();
+    await lock?.release();
+  });
   try {
-    const store = assemble('postgres', pools, close);
+    const store = { ...assemble('postgres', pools, close), whyGone: () => lock?.whyGone() };
     await bringUpToDate(store);
     return store;
   } catch (error) {
