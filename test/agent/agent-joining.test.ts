@@ -1,8 +1,11 @@
+import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { type AgentOptions, startAgent } from '@broadside/agent';
 import { BroadsideError, shardQueueOf } from '@broadside/shared';
+import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withFreePort } from '../support/free-port.js';
 import { AgentBench, silentLogger } from './agent-bench.js';
@@ -93,6 +96,21 @@ describe('an agent that joins', () => {
     expect(error.message).toContain('join token');
     expect(`${error.message} ${error.hint}`).not.toContain('wrong');
   });
+
+  it('that is refused later says so at once, and tries it no more for a while', async () => {
+    const coordinator = await bench.openCoordinator();
+    const log = new EventEmitter();
+    const write = (chunk: Buffer, _encoding: string, done: () => void): void => {
+      if (chunk.toString('utf8').includes('refused the join token')) log.emit('refused');
+      done();
+    };
+    await bench.join(coordinator, { logger: pino({ level: 'warn' }, new Writable({ write })) });
+    const refused = once(log, 'refused');
+    coordinator.refusal = '401 Unauthorized';
+    coordinator.breakConnections();
+    await refused;
+    expect(coordinator.refusedCount).toBe(1);
+  }, 8_000);
 
   it('says so when the address is of something else', async () => {
     const error = await failureOf({

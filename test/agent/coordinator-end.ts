@@ -46,6 +46,9 @@ export class CoordinatorEnd {
   isAcknowledging = true;
   /** False: clock probes get no answer, as behind a dead connection. */
   isAnswering = true;
+  /** What an upgrade is answered with from now on, in place of a greeting. */
+  refusal: string | undefined;
+  refusedCount = 0;
   /** Signs the jobs that the agent believes. */
   readonly signer = new TestSigner();
   readonly seen: AgentMessage[] = [];
@@ -69,10 +72,11 @@ export class CoordinatorEnd {
       const status =
         request.url === ROUTES.agentSocket
           ? request.headers.authorization === `Bearer ${token}`
-            ? undefined
+            ? this.refusal
             : '401 Unauthorized'
           : '404 Not Found';
       if (status !== undefined) {
+        this.refusedCount++;
         socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
         return;
       }

@@ -149,6 +149,7 @@ describe('the audit log', () => {
       await knock(url + ROUTES.agentSocket, bearer(operator.token));
       const entries = await auditOf(url, admin);
       expect(entries.map(({ action, result, who }) => [action, result, who?.role])).toEqual([
+        ['run.create', 'forbidden', 'viewer'],
         ['login.failed', 'unauthorized', undefined],
         ['login.failed', 'unauthorized', undefined],
         ['token.revoke', 'done', 'admin'],
@@ -157,14 +158,14 @@ describe('the audit log', () => {
         ['token.create', 'done', 'admin'],
         ['token.create', 'done', 'admin'],
       ]);
-      const [fired] = entries.filter(({ action }) => action === 'run.create');
+      const [fired] = entries.filter(({ action, result }) => action === 'run.create' && result === 'done');
       expect(fired).toMatchObject({
         who: { tokenId: operator.id, name: 'a operator' },
         address: '127.0.0.1',
         detail: { target: 'http://127.0.0.1:9/path' },
       });
       expect(fired?.subject).toMatch(/^[0-9a-f-]{36}$/);
-      const older = await auditOf(url, admin, `?limit=2&before=${entries[1]?.id ?? 0}`);
+      const older = await auditOf(url, admin, `?limit=2&before=${entries[2]?.id ?? 0}`);
       expect(older.map(({ action }) => action)).toEqual(['token.revoke', 'run.stop']);
       expect((await ask(`${url}${ROUTES.audit}?limit=0`, 'GET', admin)).status).toBe(400);
       expect((await ask(url + ROUTES.audit, 'GET', bearer(operator.token))).status).toBe(403);
@@ -173,6 +174,41 @@ describe('the audit log', () => {
       const secrets = ['hidden-key', 'hidden-password', 'hidden-guess', ADMIN_TOKEN];
       for (const { token } of [operator, viewer]) secrets.push(token.slice(20, 60));
       for (const secret of secrets) expect(written).not.toContain(secret);
+    } finally {
+      await under.coordinator.close();
+    }
+  });
+
+  it('says what a role was too little for, gathered by holder, address and act', async () => {
+    const under = await CoordinatorUnderTest.start({ apiToken: ADMIN_TOKEN });
+    const { url } = under.coordinator;
+    try {
+      const viewer = await createToken(url, admin, 'viewer');
+      const operator = await createToken(url, admin, 'operator');
+      const statusOf = async (token: string, method: string, path: string): Promise<number> =>
+        (await ask(url + path, method, bearer(token), method === 'POST' ? plan : undefined)).status;
+      const asked = [
+        [viewer.token, 'POST', ROUTES.runs],
+        [viewer.token, 'POST', ROUTES.kill],
+        ...[1, 2, 3].map((n) => [viewer.token, 'DELETE', `${ROUTES.runs}/${n}`] as const),
+        [operator.token, 'GET', ROUTES.audit],
+        [operator.token, 'GET', ROUTES.tokens],
+        [operator.token, 'DELETE', ROUTES.kill],
+      ] as const;
+      for (const [token, method, path] of asked) expect(await statusOf(token, method, path)).toBe(403);
+      const entries = (await auditOf(url, admin)).filter(({ result }) => result === 'forbidden');
+      expect(
+        entries
+          .map(({ who, address, action, count }) => `${who?.name} ${address} ${action} ${count}`)
+          .toSorted(),
+      ).toEqual([
+        'a operator 127.0.0.1 audit.read 1',
+        'a operator 127.0.0.1 kill.release 1',
+        'a operator 127.0.0.1 token.list 1',
+        'a viewer 127.0.0.1 kill 1',
+        'a viewer 127.0.0.1 run.create 1',
+        'a viewer 127.0.0.1 run.stop 3',
+      ]);
     } finally {
       await under.coordinator.close();
     }

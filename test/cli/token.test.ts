@@ -130,6 +130,44 @@ describe('broadside token', () => {
     expect(stderr.trimEnd()).not.toContain('\n');
   });
 
+  it('takes a life from a minute to ten years, and says so as it is typed', async () => {
+    for (const [life, problem] of [
+      ['5s', 'must be at least 1m'],
+      ['3661d', 'must be at most 3660d'],
+    ] as const) {
+      const { exitCode, stderr } = await token(
+        'create',
+        '--role',
+        'viewer',
+        '--name',
+        'x',
+        '--expires',
+        life,
+      );
+      expect([exitCode, stderr]).toEqual([2, `broadside: token create: --expires: ${problem}\n`]);
+    }
+    expect((await broadside(['help', 'token'])).stdout).toContain('from 1m to 3660d');
+  });
+
+  it('that ends during a run leaves the load going, and its command says so and how to stop it', async () => {
+    const { stdout, stderr } = await token('create', '--role', 'operator', '--name', 'leaver');
+    const tokenId = /token ([0-9a-f]{16})/.exec(stderr)?.[1] ?? '';
+    const file = join(folder, 'leaver');
+    await writeFile(file, stdout);
+    const words = ['-d', '60s', '--rate', '10', '-c', '1', '--coordinator', url, '--token-file', file];
+    const run = await startBroadside(['run', ...words, `${target.url}/`]);
+    await run.waitForLine(/^\d+s {2}/);
+    await token('revoke', tokenId);
+    expect(await run.exit).toMatchObject({ exitCode: 5 });
+    const runId = /the load of run ([0-9a-f-]{36}) goes on/.exec(run.stderr())?.[1] ?? 'none';
+    expect(run.stderr()).toContain(`the token was revoked; `);
+    expect(run.stderr()).toContain(`\`broadside kill --coordinator ${url}\` stops all load`);
+    expect(run.stderr()).toContain(`DELETE ${url}/api/runs/${runId} this run`);
+    const authorization = `Bearer ${(await readFile(adminFile, 'utf8')).trim()}`;
+    const stopped = await fetch(`${url}/api/runs/${runId}`, { method: 'DELETE', headers: { authorization } });
+    expect(stopped.ok).toBe(true);
+  });
+
   it('says what is wrong with an id', async () => {
     const { exitCode, stderr } = await token('revoke', 'none');
     expect([exitCode, stderr]).toEqual([5, expect.stringContaining('there is no token none')]);

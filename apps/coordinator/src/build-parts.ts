@@ -157,6 +157,7 @@ function buildAccess(
 ): Pick<Parts, 'audit' | 'tokens'> {
   const audit = new AuditLog({ repository: new AuditRepository(store), now, log });
   access.failedLogins.told = (address, door) => audit.noteFailedLogin(address, door);
+  access.forbiddenActs.told = (caller, action) => audit.noteForbidden(caller, action);
   const repository = new TokenRepository(store);
   return { audit, tokens: new TokenService({ registry: access.registry, repository, events, now, log }) };
 }

@@ -11,7 +11,7 @@ export interface ConnectFailure {
 export function failureOfStatus(origin: string, status: number): ConnectFailure {
   if (status === 401 || status === 403) {
     const error = new BroadsideError('unauthorized', `the coordinator at ${origin} refused the join token`, {
-      hint: 'pass the join token that the coordinator was started with',
+      hint: 'pass the join token the coordinator was started with, or one of `broadside token create --role agent`',
     });
     return { error, isRetryable: false };
   }
@@ -23,6 +23,14 @@ export function failureOfStatus(origin: string, status: number): ConnectFailure 
     );
     return { error, isRetryable: false };
   }
+  if (status === 429) {
+    const error = new BroadsideError(
+      'busy',
+      `the coordinator at ${origin} looks at no join token now: too many wrong tokens came from this address`,
+      { hint: 'wait a minute, and look for agents here that still show an old token' },
+    );
+    return { error, isRetryable: true };
+  }
   const error = new BroadsideError(
     'unavailable',
     `the coordinator at ${origin} answers with status ${status}`,
@@ -31,6 +39,24 @@ export function failureOfStatus(origin: string, status: number): ConnectFailure 
     },
   );
   return { error, isRetryable: true };
+}
+
+/** Whether the coordinator looked at the join token and did not take it. */
+export function isTokenRefusal({ error }: ConnectFailure): boolean {
+  return error.code === 'unauthorized';
+}
+
+/**
+ * What keeps the agent out: a token that was refused is no better because the coordinator, after too many of them,
+ * does not look at it any more.
+ * @param earlier of the attempt before, where there was no welcome in between.
+ */
+export function standingFailure(
+  failure: ConnectFailure,
+  earlier: ConnectFailure | undefined,
+): ConnectFailure {
+  const isThrottled = failure.error.code === 'busy';
+  return isThrottled && earlier !== undefined && isTokenRefusal(earlier) ? earlier : failure;
 }
 
 const SYSTEM_ERRORS: Readonly<Record<string, string>> = {

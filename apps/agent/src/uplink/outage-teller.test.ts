@@ -77,4 +77,14 @@ describe('outages', () => {
     teller.lost('refused');
     expect(lines).toEqual(['closed; trying again', 'refused; trying again']);
   });
+
+  it('that are tried again seldom are told at once when their reason is new, and once', () => {
+    const { lines, clock, teller } = tellerAt();
+    teller.lost('closed');
+    clock.nowUs = 100_000;
+    teller.lost('the token was refused', true);
+    clock.nowUs = 60_000_000;
+    teller.lost('the token was refused', true);
+    expect(lines).toEqual(['closed; trying again', 'the token was refused; trying again']);
+  });
 });

@@ -27,15 +27,18 @@ export class OutageTeller {
     this.#options = options;
   }
 
-  /** @param reason one line. */
-  lost(reason: string): void {
+  /**
+   * @param reason one line.
+   * @param isRare it is tried again so seldom that a new reason need not wait for the next attempt.
+   */
+  lost(reason: string, isRare = false): void {
     const nowUs = this.#options.nowUs();
     if (!this.#isLost) {
       this.#isLost = true;
       this.#sinceUs = nowUs;
       this.#held++;
     }
-    if (this.#told === reason || nowUs - this.#toldAtUs < QUIET_US) return;
+    if (this.#told === reason || (!isRare && nowUs - this.#toldAtUs < QUIET_US)) return;
     const times = this.#held > 1 ? ` (lost ${this.#held} times)` : '';
     this.#options.tell(`${reason}${times}; trying again`);
     this.#told = reason;

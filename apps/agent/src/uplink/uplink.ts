@@ -13,9 +13,9 @@ import {
 } from '@broadside/shared';
 import type { Logger } from 'pino';
 import type { AgentOptions } from '../agent-options.js';
-import { backoffMs } from './backoff.js';
+import { backoffMs, refusedDelayMs } from './backoff.js';
 import { type ClockOffset, ClockOffsetEstimator, isAbout } from './clock-offset.js';
-import { type ConnectFailure, failureOfError } from './connect-failure.js';
+import { type ConnectFailure, failureOfError, isTokenRefusal, standingFailure } from './connect-failure.js';
 import {
   CoordinatorConnection,
   isRejection,
@@ -159,17 +159,20 @@ export class Uplink {
     const deadlineUs = clock.nowUs() + connectTimeoutMs * 1_000;
     let failures = 0;
     let isFirst = true;
+    let earlier: ConnectFailure | undefined;
     const outage = new OutageTeller({ tell: (line) => logger.warn(line), nowUs: () => clock.nowUs() });
     while (!this.#isClosed) {
       let greetedAtUs: number | undefined;
       const leftMs = isFirst ? Math.max((deadlineUs - clock.nowUs()) / 1_000, 1) : GREETING_TIMEOUT_MS;
-      const failure = await this.#connectOnce(Math.min(leftMs, GREETING_TIMEOUT_MS), (welcome) => {
+      const latest = await this.#connectOnce(Math.min(leftMs, GREETING_TIMEOUT_MS), (welcome) => {
         greetedAtUs = clock.nowUs();
         outage.back('the coordinator');
         if (isFirst) onFirst(welcome);
         isFirst = false;
       });
-      if (failure === undefined) break;
+      if (latest === undefined) break;
+      const failure = standingFailure(latest, earlier);
+      earlier = failure;
       if (isFirst && (!failure.isRetryable || clock.nowUs() >= deadlineUs)) {
         onGivenUp(failure.error);
         return;
@@ -178,10 +181,12 @@ export class Uplink {
         events.onRejected(failure.error);
         return;
       }
-      outage.lost(failure.error.message);
+      const isRefused = isTokenRefusal(failure);
+      outage.lost(failure.error.message, isRefused);
       const wasStable = greetedAtUs !== undefined && clock.nowUs() - greetedAtUs > STABLE_AFTER_US;
       failures = wasStable ? 1 : failures + 1;
-      await this.#pause(backoffMs(failures - 1, random), isFirst ? deadlineUs : undefined);
+      const delayMs = isRefused ? refusedDelayMs(random) : backoffMs(failures - 1, random);
+      await this.#pause(delayMs, isFirst ? deadlineUs : undefined);
     }
     // Nobody waits any more unless it was closed while the first connection was being tried.
     onGivenUp(new BroadsideError('unavailable', 'the agent was closed while it was connecting'));

@@ -45,6 +45,12 @@ export interface LiveEndpoint {
 /** The coordinator could not be reached or did not answer in time: worth another try, unlike a refusal. */
 export class UnreachableError extends CliError {}
 
+/** The coordinator is there, but lets this client do nothing (more): what it has begun goes on without it. */
+export class LockedOutError extends CliError {}
+
+/** The token is not good, is too little, or is not looked at after too many wrong ones. */
+const LOCKED_OUT: ReadonlySet<number> = new Set([401, 403, 429]);
+
 /** REST client of a coordinator. Every answer is checked against the schemas of libs/shared. */
 export class CoordinatorClient {
   readonly #address: CoordinatorAddress;
@@ -163,11 +169,11 @@ export class CoordinatorClient {
     return this.#address.token === undefined ? `give one by ${how}` : `give another one by ${how}`;
   }
 
-  #refusal(status: number, text: string): CliError {
-    const parsed = errorBodySchema.safeParse(jsonOf(text));
+  #refusal(status: number, answer: string): CliError {
+    const parsed = errorBodySchema.safeParse(jsonOf(answer));
     if (!parsed.success) {
       return status === 401
-        ? new CliError(EXIT.cluster, `${this.url} refused the token; ${this.#tokenAdvice()}`)
+        ? new LockedOutError(EXIT.cluster, `${this.url} refused the token; ${this.#tokenAdvice()}`)
         : new CliError(
             EXIT.cluster,
             `${this.url} answered with status ${status}, but not as a Broadside coordinator; check the address`,
@@ -177,7 +183,8 @@ export class CoordinatorClient {
     // What is wrong with the token the coordinator has said; its hint is for those who write HTTP by hand.
     const advice = status === 401 ? this.#tokenAdvice() : hint;
     const exitCode = status === 400 ? EXIT.usage : EXIT.cluster;
-    return new CliError(exitCode, `${this.url}: ${advice === undefined ? message : `${message}; ${advice}`}`);
+    const text = `${this.url}: ${advice === undefined ? message : `${message}; ${advice}`}`;
+    return LOCKED_OUT.has(status) ? new LockedOutError(exitCode, text) : new CliError(exitCode, text);
   }
 }
 

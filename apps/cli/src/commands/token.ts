@@ -3,6 +3,7 @@ import {
   createTokenSchema,
   EXIT,
   formatProblem,
+  LIMITS,
   nearestOf,
   parseDurationMs,
   problemsOf,
@@ -10,7 +11,7 @@ import {
 import { CliError } from '../cli-error.js';
 import { CLIENT_FLAGS, clientOf } from '../client/client-flags.js';
 import { readFlags } from '../flags.js';
-import { help } from '../help/token.help.js';
+import { help, LEAST_LIFE, MOST_LIFE } from '../help/token.help.js';
 import { writeNote, writeOut } from '../output/streams.js';
 import { createdTokenNote, tokenTable } from '../output/token-text.js';
 
@@ -112,5 +113,9 @@ function lifeOf(text: string): number {
       `token create: --expires ${JSON.stringify(text)}: must be like 12h or 30d`,
     );
   }
+  if (lifeMs < LIMITS.minTokenLifeMs)
+    throw new CliError(EXIT.usage, `token create: --expires: must be at least ${LEAST_LIFE}`);
+  if (lifeMs > LIMITS.maxTokenLifeMs)
+    throw new CliError(EXIT.usage, `token create: --expires: must be at most ${MOST_LIFE}`);
   return lifeMs;
 }

@@ -1,4 +1,9 @@
+import { LIMITS } from '@broadside/shared';
 import { clientFlagsHelp } from './client-flags.js';
+
+/** As they are typed. */
+export const LEAST_LIFE = `${LIMITS.minTokenLifeMs / 60_000}m`;
+export const MOST_LIFE = `${LIMITS.maxTokenLifeMs / 86_400_000}d`;
 
 export const help = `Usage: broadside token create --role ROLE --name TEXT [--expires TIME] [options]
        broadside token list [--json] [options]
@@ -13,7 +18,8 @@ another one, hand it out, and revoke the old one; nothing has to be restarted.
                       admin    makes and revokes tokens too
                       agent    lets agents join, and nothing else
   --name TEXT         who holds it, where it was left
-  --expires TIME      life of the token, like 12h or 30d; without it, it lasts until it is revoked
+  --expires TIME      life of the token, like 12h or 30d, from ${LEAST_LIFE} to ${MOST_LIFE};
+                      without it, it lasts until it is revoked
   --json              the list as JSON
 
 ${clientFlagsHelp('token with the role admin')}

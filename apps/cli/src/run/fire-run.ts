@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type LiveMessage, type Plan, printable, type Report } from '@broadside/shared';
+import { type LiveMessage, type Plan, printable, type Report, ROUTES } from '@broadside/shared';
 import { CliError } from '../cli-error.js';
-import { CoordinatorClient, UnreachableError } from '../client/coordinator-client.js';
+import { CoordinatorClient, LockedOutError, UnreachableError } from '../client/coordinator-client.js';
 import type { OpenCluster } from '../cluster/open-cluster.js';
 import type { StopSignals } from './stop-signals.js';
 
@@ -51,13 +51,25 @@ export async function fireRun(options: FireRunOptions): Promise<Report> {
         onNotice: options.onNotice,
       });
     } catch (error) {
-      if (!(error instanceof UnreachableError) || !cluster.isLasting) throw error;
+      if (!cluster.isLasting) throw error;
+      if (error instanceof LockedOutError) {
+        throw new CliError(error.exitCode, `${error.message}; ${goesOn(client.url, id)}`, error);
+      }
+      if (!(error instanceof UnreachableError)) throw error;
       throw new CliError(error.exitCode, `${error.message}; ${later}`, error);
     }
   } finally {
     isOver = true;
     await cluster.close();
   }
+}
+
+/** A run belongs to the coordinator: it does not end with the token that began it. */
+function goesOn(url: string, runId: string): string {
+  return (
+    `the load of run ${runId} goes on; with a good token, \`broadside kill --coordinator ${url}\` stops all load, ` +
+    `DELETE ${url}${ROUTES.runs}/${runId} this run, and its report is: broadside report ${runId} --coordinator ${url}`
+  );
 }
 
 interface Stopping {

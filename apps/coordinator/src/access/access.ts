@@ -1,11 +1,15 @@
 /** What decides who may do what, put together before anything else so that no door is open without it. */
 import { randomBytes } from 'node:crypto';
 import { BroadsideError, LIMITS, TOKEN_SECRET_BYTES, type TokenRole, tokenTextOf } from '@broadside/shared';
+import type { AuditAction } from '../audit/audit-log.js';
 import { type Config, isLoopback } from '../config/config.schema.js';
+import { pathOf } from '../http/path.js';
 import { readAdminToken, writeAdminToken } from './admin-token-file.js';
 import { Forwarding } from './forwarding.js';
 import { Gate } from './gate.js';
 import { LoginThrottle } from './login-throttle.js';
+import type { Caller } from './principal.js';
+import { auditActionOf } from './route-roles.js';
 import { Tickets } from './tickets.js';
 import type { TokenService } from './token.service.js';
 import { digestOf, TokenRegistry } from './token-registry.js';
@@ -16,12 +20,15 @@ export interface Access {
   readonly gate: Gate;
   /** Who is told of failed logins, once there is somebody to tell. */
   readonly failedLogins: { told: (address: string, door: TokenRole) => void };
+  /** Who is told of what a role was too little for, likewise. */
+  readonly forbiddenActs: { told: (caller: Caller, action: AuditAction) => void };
 }
 
 export function buildAccess(config: Config, now: () => Date): Access {
   const registry = new TokenRegistry(now);
   const tickets = new Tickets(registry, now);
   const failedLogins: Access['failedLogins'] = { told: () => undefined };
+  const forbiddenActs: Access['forbiddenActs'] = { told: () => undefined };
   const limits = { perAddress: config.maxFailedLogins, overall: LIMITS.maxFailedLoginsOverall };
   const gate = new Gate({
     registry,
@@ -29,8 +36,12 @@ export function buildAccess(config: Config, now: () => Date): Access {
     throttle: new LoginThrottle(limits, () => performance.now()),
     forwarding: new Forwarding(config.trustedProxies),
     onFailedLogin: (address, door) => failedLogins.told(address, door),
+    onForbidden: (caller, request) => {
+      const action = auditActionOf(request.method, pathOf(request));
+      if (action !== undefined) forbiddenActs.told(caller, action);
+    },
   });
-  return { registry, tickets, gate, failedLogins };
+  return { registry, tickets, gate, failedLogins, forbiddenActs };
 }
 
 /** A join token for agents, where none was given. */

@@ -22,6 +22,7 @@ beforeAll(async () => {
     throttle: new LoginThrottle({ perAddress: 1, overall: 1 }, () => 0),
     forwarding: new Forwarding([]),
     onFailedLogin: () => undefined,
+    onForbidden: () => undefined,
   });
   // Routes are made without a look at what is behind them.
   const building = Promise.resolve({ parts: {} as Parts } as Building);

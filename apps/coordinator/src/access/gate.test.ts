@@ -17,12 +17,14 @@ class Scene {
   readonly registry = new TokenRegistry(() => new Date(this.nowMs));
   readonly tickets = new Tickets(this.registry, () => new Date(this.nowMs));
   readonly failures: string[] = [];
+  readonly forbidden: string[] = [];
   readonly gate = new Gate({
     registry: this.registry,
     tickets: this.tickets,
     throttle: new LoginThrottle({ perAddress: 20, overall: 100 }, () => this.nowMs),
     forwarding: new Forwarding([]),
     onFailedLogin: (_address, needed) => this.failures.push(needed),
+    onForbidden: ({ role, address }) => this.forbidden.push(`${role} from ${address}`),
   });
 
   add(role: TokenRole, expiresInMs?: number): { id: string; text: string } {
@@ -76,6 +78,7 @@ describe('the gate', () => {
       ['admin', 'admin', 'admin', 'unauthorized'],
       ['unauthorized', 'unauthorized', 'unauthorized', 'agent'],
     ]);
+    expect(scene.forbidden.map((line) => line.split(' ')[0])).toEqual(['viewer', 'viewer', 'operator']);
   });
 
   it('says what is wrong with a token, and never repeats it', () => {

@@ -16,6 +16,8 @@ export interface GateParts {
   readonly forwarding: Forwarding;
   /** Told of every token that was shown and was not good. */
   readonly onFailedLogin: (address: string, needed: TokenRole) => void;
+  /** Told of every request of a good token whose role is too little for it. */
+  readonly onForbidden: (caller: Caller, request: IncomingMessage) => void;
 }
 
 export class Gate {
@@ -38,8 +40,12 @@ export class Gate {
     }
     const address = forwarding.addressOf(request);
     const principal = this.#principalOf(request, needed, address);
-    if (!mayActAs(principal.role, needed)) throw this.#forbidden(principal, needed, address);
-    return { ...principal, address };
+    const caller = { ...principal, address };
+    if (mayActAs(principal.role, needed)) return caller;
+    if (principal.role === 'agent' || needed === 'agent')
+      throw this.#failed(address, needed, wrongKind(needed));
+    this.#parts.onForbidden(caller, request);
+    throw new BroadsideError('forbidden', `this needs the role ${needed}; the token has ${principal.role}`);
   }
 
   #principalOf(request: IncomingMessage, needed: TokenRole, address: string): Principal {
@@ -78,12 +84,6 @@ export class Gate {
     }
     throttle.fail(address);
     return unauthorized(needed, message);
-  }
-
-  #forbidden(principal: Principal, needed: TokenRole, address: string): BroadsideError {
-    if (principal.role === 'agent' || needed === 'agent')
-      return this.#failed(address, needed, wrongKind(needed));
-    return new BroadsideError('forbidden', `this needs the role ${needed}; the token has ${principal.role}`);
   }
 }
 

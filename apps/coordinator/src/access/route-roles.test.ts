@@ -1,6 +1,6 @@
 import { ROUTES } from '@broadside/shared';
 import { describe, expect, it } from 'vitest';
-import { allowedMethodsOf, neededRoleOf } from './route-roles.js';
+import { allowedMethodsOf, auditActionOf, neededRoleOf, ROUTE_ROLES } from './route-roles.js';
 
 describe('the table of routes', () => {
   it('finds a door however its address is written', () => {
@@ -11,6 +11,14 @@ describe('the table of routes', () => {
     expect(neededRoleOf('DELETE', `${ROUTES.tokens}/some-id`)).toBe('admin');
     expect(neededRoleOf('GET', `${ROUTES.openApi}/swagger-ui.css`)).toBe('nothing');
     expect(neededRoleOf('UPGRADE', ROUTES.agentSocket)).toBe('agent');
+  });
+
+  it('has a name for the audit log wherever a role may be too little', () => {
+    const isTooLittle = ROUTE_ROLES.filter(({ needs }) => needs === 'operator' || needs === 'admin');
+    expect(isTooLittle.filter(({ action }) => action === undefined)).toEqual([]);
+    expect(auditActionOf('DELETE', `${ROUTES.runs}/some-id/`)).toBe('run.stop');
+    expect(auditActionOf('HEAD', ROUTES.audit)).toBe('audit.read');
+    expect(auditActionOf('GET', ROUTES.runs)).toBeUndefined();
   });
 
   it('has nothing else', () => {

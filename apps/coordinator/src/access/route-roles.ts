@@ -3,6 +3,7 @@
  * (access/route-roles.test.ts walks through all of them).
  */
 import { ROUTES, type TokenRole } from '@broadside/shared';
+import type { AuditAction } from '../audit/audit-log.js';
 
 export interface RouteRole {
   /** `UPGRADE` is a WebSocket. */
@@ -10,6 +11,8 @@ export interface RouteRole {
   /** `:name` stands for one part of the path, a last `*` for whatever follows. */
   readonly path: string;
   readonly needs: TokenRole | 'nothing';
+  /** What the audit log calls it; every door that a token for people may be too little for has one. */
+  readonly action?: AuditAction;
 }
 
 export const ROUTE_ROLES: readonly RouteRole[] = [
@@ -22,16 +25,16 @@ export const ROUTE_ROLES: readonly RouteRole[] = [
   { method: 'GET', path: ROUTES.agents, needs: 'viewer' },
   { method: 'POST', path: ROUTES.tickets, needs: 'viewer' },
   { method: 'UPGRADE', path: ROUTES.live, needs: 'viewer' },
-  { method: 'POST', path: ROUTES.runs, needs: 'operator' },
-  { method: 'DELETE', path: `${ROUTES.runs}/:id`, needs: 'operator' },
+  { method: 'POST', path: ROUTES.runs, needs: 'operator', action: 'run.create' },
+  { method: 'DELETE', path: `${ROUTES.runs}/:id`, needs: 'operator', action: 'run.stop' },
   { method: 'GET', path: ROUTES.kill, needs: 'viewer' },
   // Whoever may fire may stop everything; to let load in again is another matter.
-  { method: 'POST', path: ROUTES.kill, needs: 'operator' },
-  { method: 'DELETE', path: ROUTES.kill, needs: 'admin' },
-  { method: 'GET', path: ROUTES.tokens, needs: 'admin' },
-  { method: 'POST', path: ROUTES.tokens, needs: 'admin' },
-  { method: 'DELETE', path: `${ROUTES.tokens}/:id`, needs: 'admin' },
-  { method: 'GET', path: ROUTES.audit, needs: 'admin' },
+  { method: 'POST', path: ROUTES.kill, needs: 'operator', action: 'kill' },
+  { method: 'DELETE', path: ROUTES.kill, needs: 'admin', action: 'kill.release' },
+  { method: 'GET', path: ROUTES.tokens, needs: 'admin', action: 'token.list' },
+  { method: 'POST', path: ROUTES.tokens, needs: 'admin', action: 'token.create' },
+  { method: 'DELETE', path: `${ROUTES.tokens}/:id`, needs: 'admin', action: 'token.revoke' },
+  { method: 'GET', path: ROUTES.audit, needs: 'admin', action: 'audit.read' },
   { method: 'UPGRADE', path: ROUTES.agentSocket, needs: 'agent' },
 ];
 
@@ -40,9 +43,18 @@ export const ROUTE_ROLES: readonly RouteRole[] = [
  * @param path in lower case, because the router does not tell cases apart.
  */
 export function neededRoleOf(method: string | undefined, path: string): RouteRole['needs'] | undefined {
+  return routeOf(method, path)?.needs;
+}
+
+/** What the audit log calls a request; undefined for one that any token for people is enough for. */
+export function auditActionOf(method: string | undefined, path: string): AuditAction | undefined {
+  return routeOf(method, path)?.action;
+}
+
+function routeOf(method: string | undefined, path: string): RouteRole | undefined {
   // Nest answers HEAD wherever it answers GET.
   const asked = method === 'HEAD' ? 'GET' : method;
-  return ROUTE_ROLES.find((route) => route.method === asked && matches(route.path, path))?.needs;
+  return ROUTE_ROLES.find((route) => route.method === asked && matches(route.path, path));
 }
 
 /**

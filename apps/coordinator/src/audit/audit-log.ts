@@ -5,14 +5,16 @@ import type { Caller } from '../access/principal.js';
 import { FailureLog } from '../failure-log.js';
 import type { AuditRepository, NewAuditEntry } from './audit.repository.js';
 
-/** What can be done that is worth a line. */
+/** What can be done, or be refused, that is worth a line. What only reads has one when it is forbidden. */
 export type AuditAction =
   | 'run.create'
   | 'run.stop'
   | 'kill'
   | 'kill.release'
   | 'token.create'
+  | 'token.list'
   | 'token.revoke'
+  | 'audit.read'
   | 'login.failed';
 
 export interface AuditedAct<T> {
@@ -35,7 +37,14 @@ interface FailedLogins {
   count: number;
 }
 
-/** Failed logins are gathered, so that guessing does not fill the log. */
+interface Forbidden {
+  /** Absent for those that were too many to be told apart. */
+  readonly caller: Caller | undefined;
+  readonly action: AuditAction;
+  count: number;
+}
+
+/** Failed logins, and what a role was too little for, are gathered, so that trying does not fill the log. */
 const GATHER_MS = 60_000;
 const MAX_GATHERED = 1_000;
 const PRUNE_EVERY = 1_000;
@@ -45,6 +54,7 @@ const MAX_SUBJECT_LENGTH = 64;
 export class AuditLog {
   readonly #parts: AuditLogParts;
   readonly #failedLogins = new Map<string, FailedLogins>();
+  readonly #forbidden = new Map<string, Forbidden>();
   readonly #timer: NodeJS.Timeout;
   readonly #failures: FailureLog;
   #untilPrune = 0;
@@ -52,7 +62,7 @@ export class AuditLog {
   constructor(parts: AuditLogParts) {
     this.#parts = parts;
     this.#failures = new FailureLog(parts.log);
-    this.#timer = setInterval(() => void this.#storeFailedLogins(), GATHER_MS);
+    this.#timer = setInterval(() => void this.#storeGathered(), GATHER_MS);
   }
 
   /** Does something and writes down how it ended. The outcome is the act's own, whatever becomes of the line. */
@@ -80,24 +90,45 @@ export class AuditLog {
     else this.#failedLogins.set(key, { address: isFull ? 'others' : address, door, count: 1 });
   }
 
+  /** A good token was shown, whose role is too little for what was asked. */
+  noteForbidden(caller: Caller, action: AuditAction): void {
+    const own = `${caller.tokenId} ${caller.address} ${action}`;
+    const isOwn = this.#forbidden.has(own) || this.#forbidden.size < MAX_GATHERED;
+    const key = isOwn ? own : `others ${action}`;
+    const known = this.#forbidden.get(key);
+    if (known !== undefined) known.count++;
+    else this.#forbidden.set(key, { caller: isOwn ? caller : undefined, action, count: 1 });
+  }
+
   /** Newest first. */
   async list(query: AuditQuery): Promise<AuditEntry[]> {
-    await this.#storeFailedLogins();
+    await this.#storeGathered();
     return await this.#parts.repository.list(query);
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#storeFailedLogins();
+    await this.#storeGathered();
   }
 
-  async #storeFailedLogins(): Promise<void> {
+  async #storeGathered(): Promise<void> {
     const gathered = [...this.#failedLogins.values()];
     this.#failedLogins.clear();
     for (const { address, door, count } of gathered) {
       const detail = { door: door === 'agent' ? 'agents' : 'people' };
       const line = { at: this.#parts.now(), action: 'login.failed', result: 'unauthorized' } as const;
       await this.#append({ ...line, address, detail, count });
+    }
+    const forbidden = [...this.#forbidden.values()];
+    this.#forbidden.clear();
+    for (const act of forbidden) {
+      await this.#append({
+        at: this.#parts.now(),
+        result: 'forbidden',
+        address: 'others',
+        detail: {},
+        ...act,
+      });
     }
   }
 

@@ -7,6 +7,7 @@ import type { Caller } from '../access/principal.js';
 import { neededRoleOf } from '../access/route-roles.js';
 import { codeOfStatus, errorReplyOf } from './error-body.js';
 import { pathOf } from './path.js';
+import { RefusalLog } from './refusal-log.js';
 
 /** What is left of an upgrade when its caller has been let in. */
 export interface Upgrade {
@@ -24,12 +25,12 @@ export type UpgradeHandler = (upgrade: Upgrade) => void;
  */
 export class UpgradeRouter {
   readonly #gate: Gate;
-  readonly #log: Logger;
+  readonly #refusals: RefusalLog;
   readonly #handlers = new Map<string, UpgradeHandler>();
 
   constructor(gate: Gate, log: Logger) {
     this.#gate = gate;
-    this.#log = log;
+    this.#refusals = new RefusalLog(log);
   }
 
   route(path: string, handler: UpgradeHandler): void {
@@ -59,7 +60,9 @@ export class UpgradeRouter {
     } catch (error) {
       if (!(error instanceof BroadsideError)) throw error;
       const who = needed === 'agent' ? 'an agent' : 'a watcher';
-      this.#log.warn(`refused ${who} from ${request.socket.remoteAddress ?? 'nowhere'}: ${error.message}`);
+      this.#refusals.warn(
+        `refused ${who} from ${request.socket.remoteAddress ?? 'nowhere'}: ${error.message}`,
+      );
       const { status } = errorReplyOf(error);
       refuseUpgrade(socket, status, STATUS_CODES[status] ?? 'Refused', error.message);
       return;
