@@ -37,6 +37,28 @@ describe('guessing', () => {
       await under.coordinator.close();
     }
   });
+
+  it('of a join token is told once for each reason, however often it is tried', async () => {
+    const lines: string[] = [];
+    const write = (chunk: Buffer, _encoding: string, done: () => void): void => {
+      lines.push(chunk.toString('utf8'));
+      done();
+    };
+    const logger = pino({ level: 'warn' }, new Writable({ write }));
+    const under = await CoordinatorUnderTest.start({ apiToken: ADMIN_TOKEN, maxFailedLogins: 5, logger });
+    try {
+      for (let n = 0; n < 20; n++) {
+        await knock(under.coordinator.url + ROUTES.agentSocket, bearer('an-old-token'));
+      }
+      const refusals = lines.filter((line) => line.includes('refused an agent'));
+      expect(refusals).toEqual([
+        expect.stringContaining('the join token is wrong'),
+        expect.stringContaining('too many wrong tokens'),
+      ]);
+    } finally {
+      await under.coordinator.close();
+    }
+  });
 });
 
 describe('holding on to connections', () => {
