@@ -100,7 +100,7 @@ describe('the life of a run', () => {
     const { state, reason, report } = await under.finished(
       await under.post({ ...plan, probe: true, onSocketError: 'stop' }),
     );
-    expect({ state, reason }).toEqual({ state: 'failed', reason: fatal.message });
+    expect({ state, reason }).toEqual({ state: 'failed', reason: `agent simulated-a: ${fatal.message}` });
     expect(report?.fatal).toEqual(fatal);
     expect(report?.ledger.problems).toEqual([]);
     expect(report?.counters).toMatchObject({ planned: 1_003, sent: 0 });

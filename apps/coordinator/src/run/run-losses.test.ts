@@ -7,7 +7,7 @@ import { RunShards } from './run-shards.js';
 import type { RunStart } from './run-start.js';
 import { ShardProgress } from './shard-progress.js';
 
-it('names the shard and its agent in the failure of a run that one of them refused', () => {
+it('names the agent in the failure of a run that one of several refused', () => {
   const parsed = parsePlan({ target: 'http://127.0.0.1/', connections: 2, requests: 10 });
   if (!parsed.ok) throw new Error('the plan of the test is not valid');
   const [first, second] = splitPlan(parsed.plan, 'r', 2).map(
@@ -17,6 +17,7 @@ it('names the shard and its agent in the failure of a run that one of them refus
   const failures: string[] = [];
   const parts = {
     shards: new RunShards([first, second]),
+    agents: { count: 2 },
     barrier: new StartBarrier({ shardCount: 2, wantsProbe: false }),
     books: { end: () => undefined },
     journal: { saveShard: () => undefined },
@@ -29,5 +30,5 @@ it('names the shard and its agent in the failure of a run that one of them refus
     {} as unknown as RunStart,
   );
   losses.refused('id-1', second.attempt, { code: 'NOT_ALLOWED', message: 'not here' });
-  expect(failures).toEqual(['shard 1 (attempt 1, agent agent-1): not here']);
+  expect(failures).toEqual(['agent agent-1: not here']);
 });

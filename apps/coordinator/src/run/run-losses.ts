@@ -35,7 +35,7 @@ export class RunLosses {
 
   /** The agent could not prepare the shard: without it the run is not the plan, unless another one can. */
   refused(agentId: string, attempt: ShardAttempt, fatal: Fatal): void {
-    const { shards, barrier, reissue, books, journal } = this.#parts;
+    const { shards, agents, barrier, reissue, books, journal } = this.#parts;
     const progress = shards.find(agentId, attempt);
     if (progress === undefined || progress.hasEnded) return;
     if (barrier.isOpen) {
@@ -55,7 +55,9 @@ export class RunLosses {
     if (fatal.code === 'AGENT_DRAINING') this.#loseBeforeStart(progress);
     else {
       progress.fatal = fatal;
-      this.#control.fail(`${progress.name}: ${fatal.message}`);
+      // Of several agents it is to be known which one.
+      const isOne = agents.count === 1;
+      this.#control.fail(isOne ? fatal.message : `agent ${progress.agentName}: ${fatal.message}`);
     }
     this.#control.checkEnd();
   }

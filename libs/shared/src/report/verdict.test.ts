@@ -124,7 +124,7 @@ describe('outcome', () => {
 
   it('names the agent of the error that ended a run on several', () => {
     const fatal = { code: 'NOT_ALLOWED', message: 'the target policy does not allow it' };
-    const reason = `shard 1 (attempt 1, agent b): ${fatal.message}`;
+    const reason = `agent b: ${fatal.message}`;
     const of = (...agents: readonly string[]): string | undefined =>
       sampleReport({
         seen: { counters: balancedCounters({ planned: 100, notSentFatal: 100 }) },
