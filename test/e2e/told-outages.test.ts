@@ -1,6 +1,7 @@
 // What servers and clients tell while a part of the cluster is away, or somebody else ends their run.
 import { afterEach, describe, expect, it } from 'vitest';
 import { startBroadside } from '../cli/broadside.js';
+import { withFreePort } from '../support/free-port.js';
 import { canRun } from '../support/programs.js';
 import { RedisServer } from '../support/redis.js';
 import { WellBehavedTarget } from '../targets/well-behaved-target.js';
@@ -39,16 +40,20 @@ describe.runIf(canRun('redis-server'))('a cluster on Redis', () => {
   it('tells once that the coordinator is away and back, and how its draining ended', async () => {
     const redis = await RedisServer.start();
     closing.push(() => redis.stop());
-    const words = ['--redis', redis.url];
-    const first = await startServe(words, ENV);
+    // Without a store that outlives it, a coordinator is found again by where it listens.
+    const { serve, first } = await withFreePort(async (port) => {
+      const words = ['serve', '--port', String(port), '--redis', redis.url];
+      const started = await startBroadside(words, ENV);
+      const line = await started.waitForLine(/^broadside coordinator listens on /);
+      return { serve: words, first: { url: line.replace(/^.* listens on /, ''), process: started } };
+    });
     const agent = await startAgentProcess(['--join', first.url, '--slots', '1'], ENV);
     closing.push(() => agent.stop());
     await first.process.waitForLine(/^broadside: \S+Z agent \S+ \(\S+\) joined with 1 slot$/);
     first.process.signal('SIGKILL');
     await first.process.exit;
     await agent.waitForLine(/^broadside: \S+Z warning: .*; trying again$/);
-    const port = new URL(first.url).port;
-    const second = await startBroadside(['serve', '--port', port, ...words], ENV);
+    const second = await startBroadside(serve, ENV);
     closing.push(() => second.stop());
     await agent.waitForLine(/^broadside: \S+Z warning: the coordinator is back after [\d.]+ s$/);
     agent.signal('SIGTERM');
