@@ -100,7 +100,7 @@ describe('the life of a run', () => {
     const { state, reason, report } = await under.finished(
       await under.post({ ...plan, probe: true, onSocketError: 'stop' }),
     );
-    expect({ state, reason }).toEqual({ state: 'failed', reason: `agent simulated-a: ${fatal.message}` });
+    expect({ state, reason }).toEqual({ state: 'failed', reason: fatal.message });
     expect(report?.fatal).toEqual(fatal);
     expect(report?.ledger.problems).toEqual([]);
     expect(report?.counters).toMatchObject({ planned: 1_003, sent: 0 });
@@ -111,7 +111,7 @@ describe('the life of a run', () => {
     await under.join({ agentId: 'a', slots: 1, refusesWith: fatal });
     await under.join({ agentId: 'b', slots: 1 });
     const { state, reason, report } = await under.finished(await under.post(plan));
-    expect({ state, reason }).toEqual({ state: 'failed', reason: fatal.message });
+    expect({ state, reason }).toEqual({ state: 'failed', reason: `agent simulated-a: ${fatal.message}` });
     expect(report?.fatal).toEqual(fatal);
     expect(report?.ledger.problems).toEqual([]);
   });

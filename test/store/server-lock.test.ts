@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serverPoolConfig } from '../../apps/coordinator/dist/storage/server-connection.js';
-import { LOCK_KEYS, ServerLock } from '../../apps/coordinator/dist/storage/server-lock.js';
+import { ServerLock } from '../../apps/coordinator/dist/storage/server-lock.js';
 import { PostgresServer } from '../support/postgres.js';
 import { canRun } from '../support/programs.js';
 
@@ -46,7 +46,9 @@ describe.runIf(canRun('postgres'))('the lock of a database', () => {
     const [other, admin] = [new pg.Client(server.url), new pg.Client(server.url)];
     await Promise.all([other.connect(), admin.connect()]);
     // Next in the row, so that it gets the lock in the instant in which the session of the first one ends.
-    const others = other.query('select pg_advisory_lock($1, $2)', [...LOCK_KEYS]);
+    const held = "select classid, objid from pg_locks where locktype = 'advisory' and granted";
+    const { classid, objid } = (await admin.query<{ classid: number; objid: number }>(held)).rows[0] ?? {};
+    const others = other.query('select pg_advisory_lock($1, $2)', [classid, objid]);
     const holder = "select pid from pg_stat_activity where application_name = 'broadside coordinator'";
     await expect
       .poll(

@@ -80,7 +80,7 @@ describe('the groups of a run that has ended', () => {
     };
     const abandoned = abandonOn(() => new Promise(() => undefined), { after });
     for (const act of acts) act();
-    await abandoned;
+    await expect(abandoned).resolves.toBeUndefined();
   });
 
   it('leave no timer behind', async () => {

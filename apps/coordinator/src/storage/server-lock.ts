@@ -8,7 +8,7 @@ import { isPassing } from './store-patience.js';
 import { within } from './within.js';
 
 /** `broadside` for `pg_advisory_lock`: two numbers that nobody else in the database may use. */
-export const LOCK_KEYS = [0x62_72_6f_61, 0x64_73_69_64] as const;
+const LOCK_KEYS = [0x62_72_6f_61, 0x64_73_69_64] as const;
 /** A coordinator that was killed is gone at once; one whose host vanished when its connection was asked in vain. */
 const WAIT_MS = 20_000;
 const RETRY_MS = 500;
