@@ -91,7 +91,7 @@ export class RunOrders {
         ...(this.#referenceBytes === undefined ? {} : { referenceBytes: this.#referenceBytes }),
       };
     }
-    const isProbing = progress.shard.probe && this.#barrier.missing().length === 0;
+    const isProbing = progress.shard.probe && this.#barrier.areAllReady;
     return isProbing ? { kind: 'probe', shard } : undefined;
   }
 }
